@@ -1,0 +1,1 @@
+"""Graph: typed nodes and explained relations, rendered under a token budget."""

@@ -1,0 +1,1 @@
+"""Kernel: commands become events, events become a read model, queries render it."""

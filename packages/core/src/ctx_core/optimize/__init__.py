@@ -1,0 +1,1 @@
+"""Optimize: the same facts in fewer tokens, the original kept by hash."""

@@ -1,0 +1,1 @@
+"""One compressor per kind of content."""

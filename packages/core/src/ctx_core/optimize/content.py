@@ -1,0 +1,36 @@
+"""The kinds of content that the optimizer tells apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ContentType(StrEnum):
+    """Which kind of content a text is; each kind has one compressor."""
+
+    JSON = "json"
+    LOG = "log"
+    CODE = "code"
+    DIFF = "diff"
+    SEARCH = "search"
+    TABLE = "table"
+    CONFIG = "config"
+    MARKUP = "markup"
+    BLOB = "blob"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """What a text is, and how sure that is.
+
+    Args:
+        content_type: The kind.
+        language: The programming or data language where one is known: `python`, `yaml`, `csv`, …
+        confidence: In [0, 1]; 1.0 where a structural rule decided.
+    """
+
+    content_type: ContentType
+    language: str | None = None
+    confidence: float = 1.0

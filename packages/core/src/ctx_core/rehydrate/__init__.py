@@ -1,0 +1,1 @@
+"""Rehydrate: turns that leave the window are kept, and the right ones come back."""

@@ -1,0 +1,1 @@
+"""In-process stores, for tests and for one process."""

@@ -1,0 +1,1 @@
+"""Stores on Redis or Valkey; needs the extra `redis`."""

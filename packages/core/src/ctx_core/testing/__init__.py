@@ -1,0 +1,1 @@
+"""Shipped for those who write adapters: conformance suites, strategies and fakes."""
