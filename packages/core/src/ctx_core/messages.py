@@ -53,14 +53,11 @@ class Message:
     def __post_init__(self) -> None:
         """Normalise the role and the tool calls."""
         object.__setattr__(self, "role", _ROLES.get(self.role, self.role))
-        if self.content is None:  # pyright: ignore[reportUnnecessaryComparison] - hosts send it beside tool calls
+        # Hosts send null content beside tool calls, null for no calls, and calls as mappings of their own form.
+        if cast("Any", self.content) is None:
             object.__setattr__(self, "content", "")
-        if (
-            self.tool_calls is None
-            or not all(isinstance(call, ToolCall) for call in self.tool_calls)
-            or not isinstance(self.tool_calls, tuple)
-        ):  # pyright: ignore[reportUnnecessaryComparison, reportUnnecessaryIsInstance]
-            object.__setattr__(self, "tool_calls", tuple(as_tool_call(call) for call in self.tool_calls or ()))
+        calls = cast("Iterable[ToolCall | Mapping[str, Any]] | None", self.tool_calls)
+        object.__setattr__(self, "tool_calls", tuple(as_tool_call(call) for call in calls or ()))
 
     @property
     def text(self) -> str:
@@ -94,7 +91,7 @@ def as_message(message: Message | Mapping[str, Any]) -> Message:
     """Return a message, reading a mapping in OpenAI's form; unknown keys are refused."""
     if isinstance(message, Message):
         return message
-    if not isinstance(message, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers pass anything
+    if not isinstance(cast("Any", message), Mapping):
         raise InvalidInput(f"a message is a Message or a mapping, not {type(message).__name__}")
     known = {"role", "content", "id", "name", "created_at", "tool_calls", "tool_call_id"}
     if "role" not in message:
