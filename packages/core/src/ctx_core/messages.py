@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
+    from ctx_core.tokens import TokenCounter
+
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 Block: TypeAlias = "str | Mapping[str, Any]"
 Content: TypeAlias = "str | Sequence[Block]"
 
+_MEDIA = frozenset(("image", "image_url", "input_image", "audio", "input_audio", "video", "file", "document", "media"))
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "function": "tool", "chatbot": "assistant"}
 
 
@@ -143,3 +146,27 @@ def _map_block(block: Block, transform: Callable[[str], str]) -> Block:
     if changed == text:
         return block
     return changed if isinstance(block, str) else {**block, "text": changed}
+
+
+# Chat formats add about four tokens a message for its role and delimiters (OpenAI's cookbook on counting tokens).
+_MESSAGE_OVERHEAD = 4
+# Providers bill an image by its size, not by its base64 text; this is a middle value (OpenAI low detail 85, Anthropic up to 1,600).
+_MEDIA_TOKENS = 765
+
+
+def message_tokens(message: Message, counter: TokenCounter) -> int:
+    """Count the tokens a message takes in a prompt: text, tool calls, blocks, and the format's own overhead."""
+    calls = sum(counter.count(call.name) + counter.count(call.arguments) + 3 for call in message.tool_calls)
+    name = counter.count(message.name) + 1 if message.name else 0
+    if isinstance(message.content, str):
+        return _MESSAGE_OVERHEAD + calls + name + counter.count(message.content)
+    return _MESSAGE_OVERHEAD + calls + name + sum(_block_tokens(block, counter) for block in message.content)
+
+
+def _block_tokens(block: Block, counter: TokenCounter) -> int:
+    text = _block_text(block)
+    if text is not None:
+        return counter.count(text)
+    if not isinstance(block, Mapping) or block.get("type") in _MEDIA:
+        return _MEDIA_TOKENS
+    return counter.count(json.dumps(block, ensure_ascii=False, default=str))
