@@ -1,0 +1,74 @@
+"""Counts are exact, never need the network, and no text is refused."""
+
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctx_core.errors import InvalidInput
+from ctx_core.tokens import TokenCounter, encoding_for_model, estimate, whole_graphemes
+
+COUNTER = TokenCounter()
+ANY_TEXT = st.text(st.characters(), max_size=300)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("hello world", 2), ("<|endoftext|>", 7), ("\ud800", 1)],
+)
+def test_counts_in_cl100k_base(text, tokens):
+    assert COUNTER.count(text) == tokens
+
+
+def test_o200k_base_counts_chinese_in_fewer_tokens():
+    text = "上下文引擎把日志压缩成更少的标记" * 20
+    assert TokenCounter("o200k_base").count(text) < COUNTER.count(text)
+
+
+@pytest.mark.parametrize(
+    ("model", "encoding"),
+    [
+        ("gpt-4o-mini", "o200k_base"),
+        ("openai/gpt-5.5", "o200k_base"),
+        ("o4-mini", "o200k_base"),
+        ("gpt-4-turbo", "cl100k_base"),
+        ("gpt-4.1", "o200k_base"),
+        ("claude-sonnet-4-6", "cl100k_base"),
+        ("gpt-6-sol", "o200k_base"),
+    ],
+)
+def test_models_have_encodings(model, encoding):
+    assert encoding_for_model(model) == encoding
+
+
+def test_an_unknown_encoding_is_the_callers_error():
+    with pytest.raises(InvalidInput, match="known are cl100k_base"):
+        TokenCounter("p50k")
+
+
+@pytest.mark.parametrize("text", ["上下文引擎" * 80, "コンテキストエンジン" * 40, "맥락을 압축합니다 " * 40])
+def test_the_estimate_of_wide_scripts_is_not_far_below_the_count(text):
+    assert estimate(text) >= 0.75 * COUNTER.count(text)
+    assert estimate(text) >= 0.6 * len(text.replace(" ", ""))
+
+
+@given(ANY_TEXT, st.integers(0, 60))
+@settings(deadline=None)
+def test_a_clipped_text_is_a_prefix_within_its_budget(text, limit):
+    clipped = COUNTER.clip(text, limit)
+    assert text.startswith(clipped)
+    assert COUNTER.count(clipped) <= limit
+
+
+@pytest.mark.parametrize("cluster", ["e\u0301", "👩\u200d👩\u200d👧", "🇩🇪", "👍🏽", "\r\n", "नि"])
+def test_no_cut_falls_inside_what_a_reader_sees_as_one_character(cluster):
+    text = f"ab{cluster}cd"
+    for cut in range(len(text) + 1):
+        assert whole_graphemes(text, cut) not in range(3, 2 + len(cluster))
+
+
+def test_a_counter_pickles_without_its_vocabulary():
+    raw = pickle.dumps(COUNTER)
+    assert len(raw) < 200
+    assert pickle.loads(raw) == COUNTER
