@@ -1,0 +1,198 @@
+"""Diffs: every changed line, less and less of what did not change, then whole hunks by importance."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.compressors.base import Compressed, Omission
+from ctx_core.optimize.compressors.diff_format import DiffFile, cut, read_diff, visible
+from ctx_core.optimize.compressors.diff_pick import fill, pieces_by_worth
+from ctx_core.tokens import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ctx_core.optimize.compressors.base import Budget
+    from ctx_core.optimize.compressors.diff_format import Ranges
+
+# Lines of context around a change, most first.
+_CONTEXTS: Final = (3, 1, 0)
+_NATURAL_CONTEXTS: Final = (1,)
+# A generated file with fewer changed lines than this says more than their count does.
+_FOLDED_FROM: Final = 8
+# A diff that gets hardly shorter is worth more as one that applies.
+_WORTHWHILE: Final = 0.95
+_PICK_ROUNDS: Final = 8
+_TAIL_TOKENS: Final = 32
+
+_GENERATED: Final = re.compile(
+    r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock|poetry\.lock"
+    r"|uv\.lock|pdm\.lock|Pipfile\.lock|conda-lock\.yml|Cargo\.lock|Gemfile\.lock|composer\.lock|mix\.lock|pubspec\.lock"
+    r"|Podfile\.lock|Package\.resolved|packages\.lock\.json|gradle\.lockfile|flake\.lock|go\.(?:work\.)?sum)$"
+    r"|\.min\.(?:js|css)$|\.(?:js|css)\.map$|_pb2(?:_grpc)?\.pyi?$|\.pb\.go$|\.g\.dart$|(?:^|/)node_modules/"
+)
+_TAIL: Final = re.compile(r"\n\[shortened diff, no longer applies: ([^\n]+) left out\]\n*\Z")
+_TALLIED: Final = re.compile(r"(\d{1,15}) ([a-z0-9 ]+)")
+_ONE: Final = re.compile(r"\b(line|file)\b")
+_MANY: Final = re.compile(r"\b(line|file)s\b")
+_BASE85: Final = re.compile(r"[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{5,65}$")
+
+
+class DiffCompressor:
+    """Keeps changed lines, hunk headers and file headers; leaves out context, index lines and generated files."""
+
+    def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
+        """Return the diff with less context, or with whole hunks left out where that is not enough.
+
+        Hunk headers are written anew for what they head, so their numbers stay true. A last line says what was left
+        out in all, and that the diff no longer applies.
+        """
+        if budget.max_tokens is not None and budget.fits(text):
+            return Compressed(text=text)
+        body, tally = _without_tail(text)
+        files = [_without_noise(file, tally) for file in read_diff(body)]
+        if not any(file.hunks or file.name for file in files):
+            return Compressed(text=text)
+        shown = Compressed(text=text)
+        for context in _NATURAL_CONTEXTS if budget.max_tokens is None else _CONTEXTS:
+            shorter = _render(files, _with_context(files, context), tally)
+            if estimate(shorter.text) < _WORTHWHILE * estimate(text):
+                shown = shorter
+            if budget.fits(shown.text):
+                return shown
+        return _picked(files, tally, budget, query)
+
+
+def _with_context(files: Sequence[DiffFile], context: int) -> dict[int, list[Ranges]]:
+    """Show every file with its changes; of a generated file with many, the head alone."""
+    return {
+        number: [[] if _is_folded(file) else visible(hunk, context) for hunk in file.hunks]
+        for number, file in enumerate(files)
+    }
+
+
+def _is_folded(file: DiffFile) -> bool:
+    return _GENERATED.search(file.name) is not None and file.changed() >= _FOLDED_FROM
+
+
+def _picked(files: list[DiffFile], tally: Counter[str], budget: Budget, query: str | None) -> Compressed:
+    """Leave out whole hunks; the costs of pieces are upper bounds, so aim again by the exact count."""
+    max_tokens = budget.max_tokens or 0
+    files = [_without_implied(file) for file in files]
+    pieces = [
+        piece
+        for piece in pieces_by_worth(files, budget=budget, query=query)
+        if piece.hunk is None or not _is_folded(files[piece.file])
+    ]
+    best, best_count, room = None, 0, max_tokens - _TAIL_TOKENS
+    for _ in range(_PICK_ROUNDS):
+        shown = _render(files, fill(files, pieces, room), tally)
+        count = budget.counter.count(shown.text)
+        if best_count < count <= max_tokens:
+            best, best_count = shown, count
+        elif best is not None or room < 0:
+            break
+        room += max_tokens - count - 2
+    return best or _finished([], sum(map(_contents, files), tally))
+
+
+# ---------------------------------------------------------------- noise
+
+
+def _without_tail(text: str) -> tuple[str, Counter[str]]:
+    """Take off the last line that an earlier shortening added, and return what it counts."""
+    match = _TAIL.search(text, max(0, len(text) - 400))
+    if match is None:
+        return text, Counter()
+    return text[: match.start() + 1], Counter(
+        {_ONE.sub(r"\1s", what): int(count) for count, what in _TALLIED.findall(match[1])}
+    )
+
+
+def _without_noise(file: DiffFile, tally: Counter[str]) -> DiffFile:
+    """Leave out index lines and the text of binary patches; both name contents that the diff does not show."""
+    head: list[str] = []
+    for line in file.head:
+        if file.hunks and line.startswith("index "):
+            tally["index lines"] += 1
+        elif _BASE85.match(line) and _in_binary_patch(head):
+            tally["lines of binary patch"] += 1
+        else:
+            head.append(line)
+    return DiffFile(head=head, hunks=file.hunks)
+
+
+def _in_binary_patch(head: Sequence[str]) -> bool:
+    return bool(head) and head[-1].startswith(("literal ", "delta "))
+
+
+def _without_implied(file: DiffFile) -> DiffFile:
+    """Leave out `---` and `+++` where the `diff --git` line has said it."""
+    head = list(file.head)
+    for at in range(len(head) - 2):
+        old, new = head[at + 1 : at + 3]
+        ahead = next((line for line in head[: at + 1] if line.startswith("diff --git ")), "")
+        if old.startswith("--- ") and new.startswith("+++ ") and ahead == f"diff --git {old[4:]} {new[4:]}":
+            return DiffFile(head=head[: at + 1] + head[at + 3 :], hunks=file.hunks)
+    return file
+
+
+# ---------------------------------------------------------------- text
+
+
+def _render(files: Sequence[DiffFile], shown: Mapping[int, list[Ranges]], before: Counter[str]) -> Compressed:
+    """Write the rows to show; a count stands wherever a changed line or a file was left out."""
+    lines: list[str] = []
+    tally, here = Counter(before), Counter[str]()
+
+    def note() -> None:
+        if here:
+            lines.append(f"[… {_spelled(here)} left out]")
+            tally.update(here)
+            here.clear()
+
+    for number, file in enumerate(files):
+        if number not in shown:
+            here.update(_contents(file))
+            continue
+        note()
+        lines += file.head
+        for hunk, ranges in zip(file.hunks, shown[number], strict=True):
+            for unchanged, changed, rows in cut(hunk, ranges):
+                tally["context lines"] += unchanged
+                if changed:
+                    here["changed lines"] += changed
+                if rows:
+                    note()
+                    lines += rows
+        note()
+    note()
+    return _finished(lines, +tally)
+
+
+def _contents(file: DiffFile) -> Counter[str]:
+    if not file.name:
+        return Counter({"other lines": len(file.head)})
+    return +Counter({"files": 1, "changed lines": file.changed()})
+
+
+def _finished(lines: list[str], tally: Counter[str]) -> Compressed:
+    if not tally:
+        return Compressed(text="\n".join(lines))
+    trailing = lines.pop() if lines and lines[-1] == "" else None
+    lines.append(f"[shortened diff, no longer applies: {_spelled(tally)} left out]")
+    if trailing is not None:
+        lines.append(trailing)
+    return Compressed(
+        text="\n".join(lines), omissions=tuple(Omission(what=what, count=count) for what, count in tally.items())
+    )
+
+
+def _spelled(tally: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {what}" if count > 1 else f"1 {_singular(what)}" for what, count in tally.items())
+
+
+def _singular(what: str) -> str:
+    return _MANY.sub(r"\1", what)

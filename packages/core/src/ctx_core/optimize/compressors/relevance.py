@@ -1,0 +1,41 @@
+"""How much a piece of text matters: to the query, and by the trouble it speaks of."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_WORD: Final = re.compile(r"[^\W_]{3,}|\w{3,}")
+_TROUBLE: Final = re.compile(
+    r"error|fail|exception|panic|fatal|crash|unsafe|secur|vulnerab|deadlock|overflow|\b(?:bug|fixme|todo|raise|throw|xxx|hack)\b",
+    re.IGNORECASE,
+)
+_COMMON: Final = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        the and for are was what why how did does this that with from when where which who all any can has have into not
+        you your our its use used uses show find list give tell about there then than
+        """,
+    )
+)
+_MAX_TERMS: Final = 32
+
+
+def query_terms(query: str | None) -> tuple[str, ...]:
+    """Return the words of a query that say something, in lower case and order; at most 32."""
+    words = (word.lower() for word in _WORD.findall(query or ""))
+    return tuple(dict.fromkeys(word for word in words if word not in _COMMON))[:_MAX_TERMS]
+
+
+def hits(text: str, terms: tuple[str, ...]) -> int:
+    """Count how many of the terms occur in `text`."""
+    if not terms:
+        return 0
+    lowered = text.lower()
+    return sum(term in lowered for term in terms)
+
+
+def has_trouble(text: str) -> bool:
+    """Say whether `text` speaks of errors, or of work left open."""
+    return _TROUBLE.search(text) is not None
