@@ -1,0 +1,144 @@
+"""Compress, cache, retrieve: originals kept under their content hash, and the hint that names one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final, Protocol
+
+from ctx_core.errors import InvalidInput
+from ctx_core.tokens import whole_graphemes
+
+HASH_LENGTH: Final = 64
+HINT_LENGTH: Final = 12
+PAGE_CHARS: Final = 8_000
+
+_REF: Final = re.compile(rf"[0-9a-f]{{{HINT_LENGTH},{HASH_LENGTH}}}")
+_HINT: Final = re.compile(r"<!-- CCR:([0-9a-f]{12,64}) — full content available via retrieval[^\n>]*-->")
+# Markers of other products: `<<ccr:…>>`, and a bracket that says what was left out and gives a hash for it.
+_FOREIGN: Final = re.compile(
+    r"<<ccr:[0-9a-f]{8,64}[^>\n]{0,200}>>|\[[^\]\n]{0,200}\b(?:compress|offload|omit|retriev)[^\]\n]{0,200}\bhash=[0-9a-f]{8,64}[^\]\n]{0,200}\]",
+    re.IGNORECASE,
+)
+
+_WORD: Final = re.compile(r"\w+")
+_AROUND: Final = 2
+
+
+class CcrStore(Protocol):
+    """Holds original content under its content hash."""
+
+    def put(self, content: str) -> str:
+        """Store `content` and return its full hash; storing twice is a no-op."""
+        ...
+
+    def get(self, ref: str) -> str:
+        """Return the original behind a hash or a prefix of at least 12 hex digits of it.
+
+        Raises:
+            ContentNotFound: Nothing is stored under `ref`, it is no hash, or it could mean two originals.
+            ContentExpired: An original was stored under `ref`, and it is gone.
+        """
+        ...
+
+
+def content_hash(content: str) -> str:
+    """Return the SHA-256 of `content` in UTF-8, as 64 hex digits; lone surrogates are hashed as they are."""
+    return hashlib.sha256(encode(content)).hexdigest()
+
+
+def encode(content: str) -> bytes:
+    """Return `content` as the bytes that a store keeps; `decode` gives every string back exactly."""
+    return content.encode("utf-8", "surrogatepass")
+
+
+def decode(raw: bytes) -> str:
+    """Return the string that `encode` turned into `raw`."""
+    return raw.decode("utf-8", "surrogatepass")
+
+
+def normalized_ref(ref: str) -> str | None:
+    """Return `ref` in lower case if it can name an original: 12 to 64 hex digits; None otherwise."""
+    lowered = ref.lower()
+    return lowered if _REF.fullmatch(lowered) else None
+
+
+def hint(ref: str, *, retrieval_tool: str | None = None) -> str:
+    """Return the line that tells a reader how to get an original back; it names a tool only when one is bound."""
+    with_tool = f" with the tool {retrieval_tool}" if retrieval_tool else ""
+    return f"<!-- CCR:{ref[:HINT_LENGTH]} — full content available via retrieval{with_tool} -->"
+
+
+def hints_in(text: str) -> list[str]:
+    """Return every hint line of ours or of another product that `text` holds, as written, in order."""
+    if "CCR:" not in text and "hash=" not in text and "ccr:" not in text.lower():
+        return []
+    found = [*_HINT.finditer(text), *_FOREIGN.finditer(text)]
+    return [match.group() for match in sorted(found, key=lambda match: match.start())]
+
+
+def own_ref(hint_line: str) -> str | None:
+    """Return the hash digits of a hint of ours, None for any other text."""
+    match = _HINT.fullmatch(hint_line)
+    return match.group(1) if match else None
+
+
+def excerpt(
+    content: str, *, query: str | None = None, lines: tuple[int, int] | None = None, page: int | None = None
+) -> str:
+    """Return the part of an original that was asked for, quoted as it is; all of it if nothing was asked.
+
+    Args:
+        content: The original.
+        query: Keep the lines that hold a word of it, each with its number and two lines around it.
+        lines: First and last line, counted from 1, both included.
+        page: Which page of about 8,000 characters of what the other arguments leave, counted from 1.
+    """
+    chosen = content
+    if lines is not None:
+        chosen = _line_range(content, *lines)
+    if query is not None:
+        chosen = _matching(chosen, query, first=lines[0] if lines else 1)
+    return chosen if page is None else _page(chosen, page)
+
+
+def _line_range(content: str, first: int, last: int) -> str:
+    if first < 1 or last < first:
+        raise InvalidInput(f"lines are counted from 1 and the first is not after the last; got {first} to {last}")
+    return "\n".join(content.split("\n")[first - 1 : last])
+
+
+def _matching(content: str, query: str, *, first: int) -> str:
+    words = {word.lower() for word in _WORD.findall(query)}
+    lines = content.split("\n")
+    hits = [i for i, line in enumerate(lines) if words and any(word in line.lower() for word in words)]
+    shown = sorted({i for hit in hits for i in range(max(0, hit - _AROUND), min(len(lines), hit + _AROUND + 1))})
+    if not shown:
+        return f"[no line of {len(lines)} holds a word of {query!r}]"
+    out: list[str] = []
+    for position, i in enumerate(shown):
+        if position and shown[position - 1] != i - 1:
+            out.append("--")
+        out.append(f"{first + i}: {lines[i]}")
+    return "\n".join(out)
+
+
+def _page(content: str, page: int) -> str:
+    pages = _pages(content)
+    if not 1 <= page <= len(pages):
+        raise InvalidInput(f"there are pages 1 to {len(pages)}, got {page}")
+    return f"{pages[page - 1]}\n[page {page} of {len(pages)}]" if len(pages) > 1 else content
+
+
+def _pages(content: str) -> list[str]:
+    """Cut at line ends where there are any; a longer line is cut between graphemes."""
+    pages: list[str] = []
+    start = 0
+    while start < len(content) or not pages:
+        end = min(len(content), start + PAGE_CHARS)
+        if end < len(content):
+            newline = content.rfind("\n", start, end)
+            end = newline + 1 if newline > start else max(start + 1, whole_graphemes(content, end))
+        pages.append(content[start:end])
+        start = end
+    return pages

@@ -1,0 +1,64 @@
+"""Encoded bytes: base64 and data URIs, told in one line."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final
+
+from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
+
+# Encoded bytes in one run; a run this long says nothing to a reader, and costs a token for every two or three characters.
+_RUN: Final = re.compile(
+    r"(?:data:(?P<mime>[\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,)?(?P<bytes>[A-Za-z0-9+/_-]{64,}(?:\\?\r?\\?\n[A-Za-z0-9+/_-]{64,})*(?:\\?\r?\\?\n[A-Za-z0-9+/_-]{1,63})?={0,2})"
+)
+_MIN_RUN: Final = 256
+# First characters of base64 of well-known files: what their first bytes encode to.
+_MAGIC: Final = {
+    "iVBORw0KGgo": "image/png",
+    "/9j/": "image/jpeg",
+    "R0lGOD": "image/gif",
+    "UklGR": "image/webp",
+    "JVBERi0": "application/pdf",
+    "UEsDB": "application/zip",
+    "H4sI": "application/gzip",
+    "PHN2Zy": "image/svg+xml",
+}
+
+
+class BlobCompressor:
+    """Replaces runs of encoded bytes by their type, size and hash."""
+
+    def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
+        """Return `text` with a marker in place of each run of at least 256 encoded characters."""
+        del budget, query
+        return without_blobs(text)
+
+
+def without_blobs(text: str) -> Compressed:
+    """Return `text` with a marker in place of each run of at least 256 encoded characters; all else stays as it is."""
+    omissions: list[Omission] = []
+
+    def marker(match: re.Match[str]) -> str:
+        run = match.group("bytes")
+        if len(run) < _MIN_RUN or not _is_encoded(run):
+            return match.group()
+        size = _byte_size(run)
+        omissions.append(Omission(what="bytes", count=size))
+        mime = match.group("mime") or next((name for magic, name in _MAGIC.items() if run.startswith(magic)), "binary")
+        digest = hashlib.sha256(run.encode()).hexdigest()[:12]
+        return f"[{mime}, {size} bytes in base64, sha256 {digest}]"
+
+    shorter = _RUN.sub(marker, text)
+    return Compressed(text=shorter, omissions=tuple(omissions)) if omissions else Compressed(text=text)
+
+
+def _is_encoded(run: str) -> bool:
+    """Say whether a run mixes upper case, lower case and digits, as encoded bytes do and a rule of dashes does not."""
+    letters = set(run[:_MIN_RUN])
+    return len(letters) > 16 and any(c.isupper() for c in letters) and any(c.islower() for c in letters)
+
+
+def _byte_size(run: str) -> int:
+    digits = sum(1 for char in run if char.isalnum() or char in "+/_-")
+    return digits * 3 // 4

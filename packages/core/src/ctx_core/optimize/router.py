@@ -1,0 +1,101 @@
+"""Which kind of content a text is: structural rules first, a small model for what they leave open."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from ctx_core.errors import InvalidInput
+from ctx_core.extras import installed
+from ctx_core.optimize.content import ContentType, Detection
+from ctx_core.optimize.rules import RULES, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CODE_LABELS: Final = (
+    "asm bat c clojure cpp cs css dart dockerfile elixir erlang fortran go groovy haskell java javascript julia kotlin lisp lua makefile matlab"
+    " objectivec ocaml pascal perl php powershell prolog python r ruby rust scala scss shell solidity sql swift typescript vba verilog vhdl vue zig"
+).split()
+_LABELS: Final = {
+    **dict.fromkeys(_CODE_LABELS, ContentType.CODE),
+    **dict.fromkeys(("json", "jsonl"), ContentType.JSON),
+    **dict.fromkeys(("yaml", "toml", "ini", "xml", "hcl"), ContentType.CONFIG),
+    **dict.fromkeys(("csv", "tsv"), ContentType.TABLE),
+    **dict.fromkeys(("txt", "markdown", "rst", "asciidoc", "latex", "srt", "eml"), ContentType.TEXT),
+    "diff": ContentType.DIFF,
+    "html": ContentType.MARKUP,
+}
+# Magika gives these to logs, listings and hex with up to .98; only a higher score is believed.
+_WEAK_LABELS: Final = frozenset(("asm", "coffeescript", "csv", "eml", "jsonl", "ocaml", "rst", "scss", "tsv", "yaml"))
+_WEAK_THRESHOLD: Final = 0.985
+_NAMES: Final = {"cs": "csharp"}
+_MODEL_CHARS: Final = 4_096
+_NOTHING: Final = Detection(content_type=ContentType.TEXT, confidence=0.0)
+
+
+class ContentRouter:
+    """Tells which kind of content a text is; safe to share between threads.
+
+    Args:
+        confidence_threshold: How sure a rule or the model has to be, in [0, 1].
+        magika: Ask Magika where no rule is sure, if the extra `local` is installed; it is loaded on first need.
+    """
+
+    def __init__(self, *, confidence_threshold: float = 0.7, magika: bool = True) -> None:
+        if not 0.0 <= confidence_threshold <= 1.0:
+            raise InvalidInput(f"confidence_threshold lies in [0, 1], got {confidence_threshold!r}")
+        self.confidence_threshold = confidence_threshold
+        self.magika = magika
+
+    def detect(self, text: str) -> Detection:
+        """Return the kind of `text`; looks at no more than about 12 KB of it."""
+        guesses: list[Detection] = []
+        for guess in self._by_rules(text):
+            if guess.confidence >= self.confidence_threshold:
+                return guess
+            guesses.append(guess)
+        learned = self._by_model(text) if self.magika else None
+        if learned is not None:
+            return learned
+        return max(guesses, key=lambda guess: guess.confidence, default=_NOTHING)
+
+    def by_shape(self, text: str) -> Detection:
+        """Return the kind of `text` as far as the rules can say; the model is never asked."""
+        return max(self._by_rules(text), key=lambda guess: guess.confidence, default=_NOTHING)
+
+    @staticmethod
+    def _by_rules(text: str) -> Iterable[Detection]:
+        sample = Sample(text)
+        return (guess for rule in RULES if (guess := rule(sample)) is not None)
+
+    def _by_model(self, text: str) -> Detection | None:
+        if not installed("magika"):
+            return None
+        label, score = _ask_magika(text)
+        threshold = _WEAK_THRESHOLD if label in _WEAK_LABELS else self.confidence_threshold
+        if label not in _LABELS or score < threshold:
+            return None
+        content_type = _LABELS[label]
+        language = None if label == "txt" else _NAMES.get(label, label)
+        return Detection(content_type=content_type, language=language, confidence=score)
+
+
+_loading: Final = Lock()
+
+
+@lru_cache(maxsize=1)
+def _magika() -> Any:
+    from magika import Magika  # noqa: PLC0415 - .4 s and onnxruntime, for the few texts that need it
+
+    return Magika()
+
+
+def _ask_magika(text: str) -> tuple[str, float]:
+    """Return the label of Magika and its score, from the two ends of `text`."""
+    sample = text if len(text) <= 2 * _MODEL_CHARS else text[:_MODEL_CHARS] + text[-_MODEL_CHARS:]
+    with _loading:
+        model = _magika()
+    result = model.identify_bytes(sample.encode("utf-8", "replace"))
+    return str(result.prediction.dl.label), float(result.prediction.score)

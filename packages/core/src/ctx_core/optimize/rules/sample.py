@@ -1,0 +1,69 @@
+"""A bounded look at a text: detection costs the same for 10 KB and for 10 MB."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Final
+
+_HEAD_CHARS: Final = 6_000
+_WINDOW_CHARS: Final = 3_000
+_MAX_LINE: Final = 400
+_ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
+class Sample:
+    """The head of a text, and windows from its middle and its end, as lines without colour codes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.size = len(text)
+
+    @cached_property
+    def head(self) -> str:
+        """The first few thousand characters."""
+        return self._plain(self.text[:_HEAD_CHARS])
+
+    @cached_property
+    def tail(self) -> str:
+        """The last few thousand characters that `head` does not hold."""
+        return self._plain(self.text[max(_HEAD_CHARS, self.size - _WINDOW_CHARS) :])
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Lines that are not blank, from the head, the middle and the tail; each cut after 400 characters."""
+        middle = self.size // 2
+        windows = [self.head]
+        if self.size > _HEAD_CHARS + 2 * _WINDOW_CHARS:
+            windows.append(_whole_lines(self._plain(self.text[middle : middle + _WINDOW_CHARS])))
+        windows.append(self.tail if self.size <= _HEAD_CHARS + _WINDOW_CHARS else _whole_lines(self.tail))
+        return [line[:_MAX_LINE] for window in windows for line in window.split("\n") if line and not line.isspace()]
+
+    @cached_property
+    def body(self) -> str:
+        """The sampled lines as one text, for patterns that look for a line anywhere."""
+        return "\n".join(self.lines)
+
+    @cached_property
+    def edges(self) -> tuple[str, str]:
+        """The first and the last character that is no white space."""
+        start = self.text[:_HEAD_CHARS].lstrip("\ufeff \t\r\n")[:1]
+        return start, self.text[-_HEAD_CHARS:].rstrip()[-1:]
+
+    def share(self, pattern: re.Pattern[str]) -> float:
+        """Return the share of the sampled lines at whose start `pattern` matches."""
+        return self.count(pattern) / len(self.lines) if self.lines else 0.0
+
+    def count(self, pattern: re.Pattern[str]) -> int:
+        """Return the number of sampled lines at whose start `pattern` matches."""
+        return sum(1 for line in self.lines if pattern.match(line))
+
+    @staticmethod
+    def _plain(text: str) -> str:
+        text = text.replace("\r\n", "\n")
+        return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def _whole_lines(window: str) -> str:
+    """Drop the line that a window starts in the middle of."""
+    return window.partition("\n")[2] or window
