@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ctx_core.engine import ContextEngine as ContextEngine
-    from ctx_core.engine import Prepared as Prepared
+    from ctx_core.engine.engine import ContextEngine as ContextEngine
+    from ctx_core.engine.report import Prepared as Prepared
     from ctx_core.errors import CtxError as CtxError
     from ctx_core.graph.audit import audit as audit
     from ctx_core.graph.model import Bundle as Bundle
@@ -51,7 +51,7 @@ _HOMES = {
     "CompressResult": "optimize.optimizer",
     "ContentRouter": "optimize.router",
     "ContentType": "optimize.content",
-    "ContextEngine": "engine",
+    "ContextEngine": "engine.engine",
     "ContextKernel": "kernel.kernel",
     "ContextOptimizer": "optimize.optimizer",
     "CtxError": "errors",
@@ -62,7 +62,7 @@ _HOMES = {
     "Message": "messages",
     "Node": "graph.model",
     "NodeDetail": "graph.model",
-    "Prepared": "engine",
+    "Prepared": "engine.report",
     "RehydrationMode": "graph.modes",
     "Rehydrator": "rehydrate.rehydrator",
     "RehydratorConfig": "rehydrate.rehydrator",

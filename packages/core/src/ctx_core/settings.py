@@ -18,7 +18,6 @@ from ctx_core.errors import InvalidSettings
 from ctx_core.extras import require
 
 if TYPE_CHECKING:
-    from ctx_core.engine import ContextEngine
     from ctx_core.kernel.kernel import ContextKernel
     from ctx_core.optimize.ccr import CcrStore
     from ctx_core.rehydrate.archive import Archive
@@ -167,12 +166,6 @@ class CtxSettings(_Section):
         from ctx_core.kernel.kernel import ContextKernel  # noqa: PLC0415
 
         return ContextKernel.open(self)
-
-    def engine(self) -> ContextEngine:
-        """Build an engine on these stores."""
-        from ctx_core.engine import ContextEngine  # noqa: PLC0415
-
-        return ContextEngine.from_settings(self)
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

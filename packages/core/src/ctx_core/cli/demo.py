@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from ctx_core.engine import Prepared
+    from ctx_core.engine.report import Prepared
     from ctx_core.graph.model import Bundle
     from ctx_core.messages import Message
 
@@ -71,9 +71,10 @@ def demonstrate(
     messages: Sequence[Message], graph: Bundle | None, *, max_tokens: int, settings: str | None = None
 ) -> Demonstration:
     """Prepare the next prompt of a session with the embedded default, or with the stores that settings name."""
+    from ctx_core.engine.engine import ContextEngine  # noqa: PLC0415
     from ctx_core.settings import CtxSettings  # noqa: PLC0415
 
-    engine = CtxSettings.load(settings).engine()
+    engine = ContextEngine.from_settings(CtxSettings.load(settings))
     root = None
     if graph is not None and engine.kernel is not None:
         root = graph.root_node_id

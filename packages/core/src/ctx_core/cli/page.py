@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ctx_core.cli.demo import Demonstration
-    from ctx_core.engine import MessageReport, Report
+    from ctx_core.engine.report import MessageReport, Report
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #f3f4f6; --line: #d8dce1; --on: #1a7f52; --off: #9aa1a9; --mark: #6b3fa0 }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ctx_core.cli.demo import Demonstration
-    from ctx_core.engine import MessageReport, Report
+    from ctx_core.engine.report import MessageReport, Report
     from ctx_core.messages import Message
 
 console = Console()

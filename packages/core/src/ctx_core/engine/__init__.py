@@ -1,0 +1,1 @@
+"""The engine: one call that prepares a prompt within one token budget."""

@@ -1,0 +1,233 @@
+"""One prompt on its way through the engine, stage by stage.
+
+A stage changes the draft only as its last step, so one that fails leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+from ctx_core import telemetry
+from ctx_core.engine.report import MessageReport, Prepared, Report
+from ctx_core.messages import Message, message_tokens
+from ctx_core.rehydrate.archive import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from ctx_core.engine.engine import ContextEngine
+    from ctx_core.graph.render import RenderedContext
+    from ctx_core.optimize.align import Aligned
+    from ctx_core.optimize.optimizer import CompressResult
+    from ctx_core.rehydrate.rehydrator import Rehydrated
+
+_CLOSING: Final = re.compile(r"<(?=/?context\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What one call of the engine asks for; see `ContextEngine.prepare`."""
+
+    messages: Sequence[Message]
+    max_tokens: int
+    user_id: str | None
+    session_id: str | None
+    conversation_id: str
+    chunks: Sequence[str]
+    graph_root: str | None
+    query: str
+    now: datetime | None
+
+
+@dataclass(slots=True)
+class _Row:
+    """One message given, and what became of it."""
+
+    given: Message
+    message: Message
+    result: CompressResult | None = None
+    archived: bool = False
+
+
+class Preparation:
+    """The draft of one prompt, and the stages that work on it."""
+
+    def __init__(self, engine: ContextEngine, request: Request) -> None:
+        self.engine = engine
+        self.request = request
+        self.rows = [_Row(message, message) for message in request.messages]
+        self.messages = list(request.messages)
+        self.chunks: tuple[CompressResult, ...] = ()
+        self.graph: RenderedContext | None = None
+        self.rehydrated: Rehydrated | None = None
+        self.aligned: Aligned | None = None
+        self.warnings: list[str] = []
+        self.timings_ms: dict[str, float] = {}
+
+    def run(self) -> Prepared:
+        """Take the draft through every stage."""
+        self._stage("optimize", self._optimize)
+        self._stage("graph", self._render_graph)
+        self._stage("chunks", self._optimize_chunks)
+        self._stage("evict", self._evict)
+        self._stage("rehydrate", self._rehydrate)
+        self._stage("attach", self._attach)
+        self._stage("align", self._align)
+        return Prepared(messages=self.messages, report=self._report())
+
+    def _stage(self, name: str, work: Callable[[], None]) -> None:
+        start = perf_counter()
+        try:
+            with telemetry.span(f"ctx.engine.{name}"):
+                work()
+        except Exception as error:
+            if self.engine.strict:
+                raise
+            self.warnings.append(telemetry.degraded(name, error))
+        self.timings_ms[name] = (perf_counter() - start) * 1e3
+
+    def _optimize(self) -> None:
+        """Compress tool outputs, and user messages too long to keep; each on its own, so that it stays the same at every turn."""
+        limit = max(int(self.request.max_tokens * self.engine.shares.message), 32)
+        calls = {call.id: call.name for row in self.rows for call in row.given.tool_calls}
+        rows = [self._optimized(row, limit, calls.get(row.given.tool_call_id or "")) for row in self.rows]
+        self.rows, self.messages = rows, [row.message for row in rows]
+
+    def _optimized(self, row: _Row, limit: int, tool: str | None) -> _Row:
+        engine, given = self.engine, row.given
+        retrieval = engine.optimizer.retrieval_tool
+        if given.role not in ("tool", "user") or (retrieval and retrieval in (tool, given.name)):
+            return row
+        if given.role == "user" and message_tokens(given, engine.counter) <= limit:
+            return row
+        results: list[CompressResult] = []
+
+        def shorten(text: str) -> str:
+            results.append(engine.optimize(text, limit))
+            return results[-1].compressed
+
+        message = given.map_text(shorten)
+        return _Row(given, message, max(results, key=lambda result: result.original_tokens, default=None))
+
+    def _render_graph(self) -> None:
+        engine, root = self.engine, self.request.graph_root
+        if root is None:
+            return
+        if engine.kernel is None:
+            self.warnings.append(f"graph_root {root!r} was given, but the engine has no kernel to look it up in")
+            return
+        budget = int(self.request.max_tokens * engine.shares.graph)
+        self.graph = engine.kernel.get_context(root, max_tokens=budget).rendered
+
+    def _optimize_chunks(self) -> None:
+        if self.request.chunks:
+            budget = max(int(self.request.max_tokens * self.engine.shares.chunks), 32)
+            found = self.engine.optimizer.optimize_many(
+                self.request.chunks, max_tokens=budget, query=self.request.query or None
+            )
+            self.chunks = tuple(found)
+
+    def _evict(self) -> None:
+        """Let the oldest turns leave; where a user is named they are archived first, as they were given."""
+        evicted = self.engine.evictor.evict(self.messages, max_tokens=self._room())
+        gone = {id(message) for message in evicted.evicted}
+        leaving = [row for row in self.rows if id(row.message) in gone]
+        if leaving and self.request.user_id is not None:
+            turns = [Turn.of(row.given, session_id=self.request.session_id) for row in leaving]
+            self.engine.archive.append(self.request.user_id, turns, session_id=self.request.session_id)
+        elif leaving:
+            self.warnings.append(
+                f"{len(leaving)} messages left the window and were not archived, since no user_id was given"
+            )
+        if evicted.reason:
+            self.warnings.append(evicted.reason)
+        self.messages = evicted.messages
+        for row in leaving:
+            row.archived = True
+
+    def _room(self) -> int:
+        """Tokens for the conversation, beside what is attached to it and what may come back into it."""
+        text = self._attachment()
+        room = self.request.max_tokens - (self.engine.counter.count(text) + 2 if text else 0)
+        if self.request.user_id is not None and self.engine.rehydrator.triggered(self.messages):
+            room -= self._comeback()
+        return max(room, 0)
+
+    def _comeback(self) -> int:
+        return int(self.request.max_tokens * self.engine.shares.rehydrated)
+
+    def _rehydrate(self) -> None:
+        if self.request.user_id is None:
+            return
+        found = self.engine.rehydrator.rehydrate(
+            self.messages, user_id=self.request.user_id, now=self.request.now, max_tokens=self._comeback()
+        )
+        self.warnings += found.warnings
+        self.messages, self.rehydrated = found.messages, found
+
+    def _attachment(self) -> str:
+        texts = [
+            text
+            for text in ((self.graph.text if self.graph else ""), *(chunk.compressed for chunk in self.chunks))
+            if text
+        ]
+        return (
+            "<context>\n" + "\n\n".join(_CLOSING.sub("&lt;", text) for text in texts) + "\n</context>" if texts else ""
+        )
+
+    def _attach(self) -> None:
+        """Put graph and chunks into the last user message, after the prefix that a provider's cache serves."""
+        text = self._attachment()
+        if not text:
+            return
+        at = next((at for at in reversed(range(len(self.messages))) if self.messages[at].role == "user"), None)
+        if at is None:
+            self.messages = [*self.messages, Message(role="user", content=text)]
+            return
+        asked = self.messages[at]
+        self.messages = [*self.messages[:at], _with_block(asked, text), *self.messages[at + 1 :]]
+
+    def _align(self) -> None:
+        aligned = self.engine.aligner.align(self.messages, conversation_id=self.request.conversation_id)
+        self.messages, self.aligned = list(aligned.messages), aligned
+
+    def _report(self) -> Report:
+        counter = self.engine.counter
+        rows = tuple(self._message_report(index, row) for index, row in enumerate(self.rows))
+        after = sum(message_tokens(message, counter) for message in self.messages)
+        telemetry.metric("ctx.prompt.tokens", after)
+        return Report(
+            tokens_before=sum(row.tokens_before for row in rows),
+            tokens_after=after,
+            max_tokens=self.request.max_tokens,
+            fits=after <= self.request.max_tokens,
+            messages=rows,
+            rehydrated=self.rehydrated,
+            graph=self.graph,
+            chunks=self.chunks,
+            aligned=self.aligned,
+            timings_ms=self.timings_ms,
+            warnings=tuple(self.warnings),
+        )
+
+    def _message_report(self, index: int, row: _Row) -> MessageReport:
+        counter, result = self.engine.counter, row.result
+        return MessageReport(
+            index=index,
+            role=row.given.role,
+            kind=str(result.content_type) if result else None,
+            tokens_before=message_tokens(row.given, counter),
+            tokens_after=0 if row.archived else message_tokens(row.message, counter),
+            ccr_hash=result.ccr_hash if result else None,
+            archived=row.archived,
+        )
+
+
+def _with_block(message: Message, text: str) -> Message:
+    if isinstance(message.content, str):
+        return replace(message, content=f"{message.content}\n\n{text}" if message.content else text)
+    return replace(message, content=[*message.content, {"type": "text", "text": text}])
