@@ -95,7 +95,7 @@ def test_over_budget_leaves_out_whole_hunks_with_true_counts(max_tokens):
 
 
 def test_counts_stand_where_lines_were_left_out():
-    result = DiffCompressor().compress(long_diff(3), Budget(max_tokens=190), query=None)
+    result = DiffCompressor().compress(long_diff(3), Budget(max_tokens=190))
     assert result.text == snapshot("""\
 diff --git a/src/mod0.py b/src/mod0.py
 @@ -6 +6 @@
@@ -107,8 +107,9 @@ diff --git a/src/mod1.py b/src/mod1.py
 -line 5 of module 1, which does not change
 +line 5 of module 1, which does not change # touched
 [… 8 changed lines left out]
-[… 1 file, 10 changed lines left out]
-[shortened diff, no longer applies: 3 index lines, 58 context lines, 26 changed lines, 1 file left out]
+diff --git a/src/mod2.py b/src/mod2.py
+[… 10 changed lines left out]
+[shortened diff, no longer applies: 3 index lines, 87 context lines, 26 changed lines left out]
 """)
 
 
