@@ -1,0 +1,314 @@
+"""The compact form of JSON can be read back, lexeme by lexeme."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctx_core.optimize.compressors.base import Budget
+from ctx_core.optimize.compressors.json import JsonCrusher
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|-?Infinity|NaN")
+_BARE = re.compile(r"[^\s\"()\[\]{}]+")
+_BARE_KEY = re.compile(r"[^\s\"()\[\]{}=,]+")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_LITERALS = {"null": "null", "true": "true", "false": "false"}
+ABSENT = object()
+
+
+class Decoder:
+    """Reads the compact form, written from its description alone."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.split("\n")
+        assert lines.pop(0).startswith("#json")
+        names: dict[str, str] = {}
+        while lines and (match := re.fullmatch(r"(\$\d)=(.*)", lines[0])):
+            names[match[1]] = match[2]
+            lines.pop(0)
+        body = "\n".join(lines)
+        for name, prefix in reversed(names.items()):
+            body = body.replace(name, prefix)
+        self.s, self.i, self.anchors = body, 0, {}
+
+    def document(self):
+        self.space()
+        if self.s[self.i : self.i + 1] in ("[", "{"):
+            return self.value("")
+        return self.members(end="")
+
+    def space(self):
+        while self.i < len(self.s) and self.s[self.i].isspace():
+            self.i += 1
+
+    def take(self, literal):
+        assert self.s.startswith(literal, self.i), (literal, self.s[self.i : self.i + 60])
+        self.i += len(literal)
+
+    def match(self, pattern):
+        found = pattern.match(self.s, self.i)
+        if found:
+            self.i = found.end()
+        return found
+
+    def key(self):
+        quoted = self.match(_STRING)
+        return quoted[0] if quoted else f'"{self.match(_BARE_KEY)[0]}"'
+
+    def members(self, end):
+        out = []
+        self.space()
+        while self.i < len(self.s) and not (end and self.s[self.i] == end):
+            key = self.key()
+            out.append((key, self.value(key)))
+            self.space()
+        if end:
+            self.take(end)
+        return ("object", out)
+
+    def value(self, key):
+        """What stands behind a key: `=value`, or the heading of a table."""
+        rows = self.match(re.compile(r"([\[{])(\d+)[\]}](?:\[([\d ]+)\])?\("))
+        if rows:
+            return self.table(rows[1], int(rows[2]), [int(n) for n in (rows[3] or "").split()])
+        if key:
+            self.take("=")
+        return self.item()
+
+    def item(self):
+        anchor = self.match(re.compile(r"&(\d+)"))
+        if anchor:
+            self.anchors[anchor[1]] = value = self.item()
+            return value
+        known = self.match(re.compile(r"\*(\d+)"))
+        if known:
+            return self.anchors[known[1]]
+        if self.s[self.i] == "{" and not re.compile(r"\{\d+\}\(").match(self.s, self.i):
+            self.i += 1
+            return self.members("}")
+        if self.s[self.i] == "[" and not re.compile(r"\[\d+\](\[[\d ]+\])?\(").match(self.s, self.i):
+            self.i += 1
+            out = []
+            self.space()
+            while self.s[self.i] != "]":
+                out.append(self.item())
+                self.space()
+            self.i += 1
+            return ("array", out)
+        if self.s[self.i] in "[{":
+            return self.value("")
+        quoted = self.match(_STRING)
+        return quoted[0] if quoted else scalar(self.match(_BARE)[0])
+
+    def table(self, bracket, count, sizes):
+        columns, comma = self.heading()
+        total = count if not sizes else sizes[0] * count if len(sizes) == 1 else sum(sizes)
+        free = [c for c in leaves(columns) if c["fixed"] is None]
+        records = []
+        for _ in range(total if free else 0):
+            self.take("\n")
+            cells = {}
+            for n, column in enumerate(free):
+                if n:
+                    self.take("," if comma else " ")
+                start = self.i
+                if comma and (self.i == len(self.s) or self.s[self.i] in ",\n"):
+                    cells[id(column)] = ("", "null")
+                elif comma and self.s[self.i] not in '"[{&*':
+                    raw = self.match(re.compile(r"[^,\n]*"))[0]
+                    cells[id(column)] = (raw, ABSENT if raw == "-" else scalar(raw))
+                else:
+                    value = self.item()
+                    raw = self.s[start : self.i]
+                    cells[id(column)] = (raw, ABSENT if raw == "-" else value)
+            records.append(cells)
+        records = records or [{} for _ in range(total)]
+        rows = []
+        for cells in records:
+            by_name = {c["name"]: cells[id(c)][0] for c in free}
+            row = ("object", [])
+            for column in columns:
+                self.place(column, cells, by_name, row[1], comma)
+            rows.append(row)
+        if bracket == "{":
+            return ("object", [(v[1][0][1], ("object", v[1][1:])) for v in rows])
+        if sizes:
+            sizes = sizes * count if len(sizes) == 1 else sizes
+            groups = iter(rows)
+            return ("array", [("array", [next(groups) for _ in range(size)]) for size in sizes])
+        return ("array", rows)
+
+    def place(self, column, cells, by_name, out, comma):
+        if column["group"]:
+            inner = []
+            for child in column["group"]:
+                self.place(child, cells, by_name, inner, comma)
+            if inner:
+                out.append((column["key"], ("object", inner)))
+            return
+        if column["fixed"] is None:
+            raw, value = cells[id(column)]
+        else:
+            raw = re.sub(r"<([^<>]*)>", lambda m: by_name[m[1]], column["fixed"])
+            value = ABSENT if raw == "-" else "null" if comma and raw == "" else self.sub(raw)
+        if column["key"] == '"KEY"' and column["name"] == "KEY":
+            value = raw if raw.startswith('"') else f'"{raw}"'
+        if value is not ABSENT:
+            out.append((column["key"], value))
+
+    def sub(self, raw):
+        if raw[:1] in ("[", "{", "&", "*", '"'):
+            inner = Decoder("#json\n")
+            inner.s, inner.anchors = raw, self.anchors
+            return inner.item()
+        return scalar(raw)
+
+    def heading(self, comma=None):
+        """Columns up to the closing bracket; commas or spaces stand between them as they do in the rows."""
+        columns = []
+        comma = self.has_comma() if comma is None else comma
+        while True:
+            start = self.i
+            key = self.key()
+            column = {"name": self.s[start : self.i], "key": key, "group": None, "fixed": None}
+            columns.append(column)
+            if self.s[self.i] == "(":
+                self.i += 1
+                column["group"], _ = self.heading(comma)
+            elif self.s[self.i] == "=":
+                self.i += 1
+                column["fixed"] = self.until(",)" if comma else " )")
+            self.i += 1
+            if self.s[self.i - 1] == ")":
+                return columns, comma
+
+    def until(self, ends):
+        start, depth = self.i, 0
+        while depth or self.s[self.i] not in ends:
+            if self.match(_STRING):
+                continue
+            depth += (self.s[self.i] in "[{(") - (self.s[self.i] in "]})")
+            self.i += 1
+        return self.s[start : self.i]
+
+    def has_comma(self):
+        start, depth, found = self.i, 1, False
+        while depth:
+            if self.match(_STRING):
+                continue
+            if self.s[self.i] in "[{":
+                self.i += 1
+                self.until("]}")
+            found = found or self.s[self.i] == ","
+            depth += (self.s[self.i] == "(") - (self.s[self.i] == ")")
+            self.i += 1
+        self.i = start
+        return found
+
+
+def leaves(columns):
+    for column in columns:
+        if column["group"]:
+            yield from leaves(column["group"])
+        else:
+            yield column
+
+
+def scalar(bare):
+    return bare if bare in _LITERALS or _NUMBER.fullmatch(bare) else f'"{bare}"'
+
+
+def crush(text, max_tokens=None, query=None):
+    return JsonCrusher().compress(text, Budget(max_tokens=max_tokens), query=query)
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s\[\]{}:,"]+|[\[\]{}:,]')
+
+
+def lexemes(text):
+    """The document as nested lexemes, by a reader that shares nothing with the one under test."""
+    tokens = iter(_TOKEN.findall(text))
+
+    def value(token):
+        if token == "{":
+            members = []
+            token = next(tokens)
+            while token != "}":
+                if token == ",":
+                    token = next(tokens)
+                next(tokens)
+                members.append((token, value(next(tokens))))
+                token = next(tokens)
+            return ("object", members)
+        if token == "[":
+            items = []
+            token = next(tokens)
+            while token != "]":
+                items.append(value(next(tokens) if token == "," else token))
+                token = next(tokens)
+            return ("array", items)
+        return token
+
+    return value(next(tokens))
+
+
+def assert_lossless(text):
+    result = crush(text)
+    assert result.lossless
+    assert len(result.text) <= len(text)
+    if result.text != text:
+        assert Decoder(result.text).document() == lexemes(text)
+        assert crush(result.text).text == result.text
+
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=12)
+    | st.sampled_from(
+        [
+            "null",
+            "12",
+            "-",
+            "KEY",
+            "a b",
+            "a,b",
+            "1e5",
+            "x=1",
+            "&1",
+            "*1",
+            "$1",
+            "<id>",
+            "https://x.example/users/7",
+            "",
+        ]
+    )
+)
+KEYS = st.sampled_from(["id", "name", "KEY", "a b", "1", "", "x,y", "url", "=", "ok"])
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=30
+)
+
+
+@given(VALUES | st.lists(st.dictionaries(KEYS, VALUES, max_size=4), min_size=2, max_size=6))
+def test_any_document_can_be_read_back(value):
+    assert_lossless(json.dumps(value, indent=1))
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries({"id": SCALARS, "at": st.fixed_dictionaries({"x": SCALARS, "y": SCALARS})}), min_size=2
+    )
+)
+def test_alike_rows_can_be_read_back(rows):
+    assert_lossless(json.dumps(rows, ensure_ascii=False, indent=1).encode("utf-8", "replace").decode())
+
+
+@given(st.lists(st.sampled_from([{"a": 1, "b": 2, "c": {"d": None, "e": [1]}}, {"a": 1}, [1], "x"]), max_size=8))
+def test_repeated_objects_can_be_read_back(items):
+    assert_lossless(json.dumps({"pad": ["pad"] * 400, "items": items}))
