@@ -4,12 +4,13 @@ import difflib
 import re
 
 import pytest
-from ctx_core.optimize.compressors.base import Budget
-from ctx_core.optimize.compressors.diff import DiffCompressor
-from ctx_core.tokens import TokenCounter
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
+
+from ctx_core.optimize.compressors.base import Budget
+from ctx_core.optimize.compressors.diff import DiffCompressor
+from ctx_core.tokens import TokenCounter
 
 NATURAL = Budget()
 COUNT = TokenCounter()
