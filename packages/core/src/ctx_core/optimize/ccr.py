@@ -77,6 +77,13 @@ def hints_in(text: str) -> list[str]:
     return [match.group() for match in sorted(found, key=lambda match: match.start())]
 
 
+def without_hints(text: str) -> str:
+    """Return `text` without the hints that `hints_in` finds, and without the line ends before them."""
+    for line in hints_in(text):
+        text = text.replace(f"\n{line}", "", 1) if f"\n{line}" in text else text.replace(line, "", 1)
+    return text
+
+
 def own_ref(hint_line: str) -> str | None:
     """Return the hash digits of a hint of ours, None for any other text."""
     match = _HINT.fullmatch(hint_line)

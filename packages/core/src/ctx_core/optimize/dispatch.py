@@ -1,18 +1,18 @@
-"""Which compressor takes which kind of content."""
+"""Which compressor takes which kind of content, and what is left alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core import telemetry
 from ctx_core.optimize.compressors.base import Budget, Compressed, Compressor
-from ctx_core.optimize.content import ContentType
+from ctx_core.optimize.compressors.blob import BlobCompressor, without_blobs
+from ctx_core.optimize.content import ContentType, Detection
 
 if TYPE_CHECKING:
-    from ctx_core.optimize.content import Detection
+    from ctx_core.optimize.segment import Segment
 
 _HOMES: Final = {
     ContentType.JSON: ("json", "JsonCrusher"),
@@ -27,37 +27,56 @@ _HOMES: Final = {
     # Configuration is compact already; what repeats itself, or has to go, goes by lines.
     ContentType.CONFIG: ("log", "LogCompressor"),
 }
+_AS_TEXT: Final = Detection(content_type=ContentType.TEXT, confidence=0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Untouched:
-    """Leaves every text as it is."""
+def compress_part(part: Segment, budget: Budget, *, query: str | None, compress_code: bool) -> Compressed:
+    """Return one part at its natural level or within its budget, as far as its compressor can; the line ends after it stay."""
+    kind = part.detection or _AS_TEXT
+    if _stays(part, kind, budget, compress_code=compress_code):
+        return Compressed(text=part.text)
+    body = part.text.rstrip("\n")
+    plain = without_blobs(body)
+    done = _compressed(plain.text, kind, budget, query)
+    if done.text == plain.text and kind.content_type is not ContentType.TEXT and not budget.fits(done.text):
+        done = _compressed(plain.text, _AS_TEXT, budget, query)
+    if len(done.text) >= len(body):
+        return Compressed(text=part.text)
+    return Compressed(text=done.text + part.text[len(body) :], omissions=(*plain.omissions, *done.omissions))
 
-    def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
-        """Return `text`."""
-        del budget, query
+
+def _stays(part: Segment, kind: Detection, budget: Budget, *, compress_code: bool) -> bool:
+    if budget.max_tokens is not None:
+        return budget.fits(part.text)
+    match kind.content_type:
+        case ContentType.CODE:
+            return part.spoken or not compress_code
+        case ContentType.CONFIG:
+            return part.spoken or not _repeats_itself(part.text)
+        case _:
+            return part.spoken
+
+
+def _repeats_itself(text: str) -> bool:
+    lines = [line for line in text.split("\n") if line.strip()]
+    return len(set(lines)) < 0.5 * len(lines)
+
+
+def _compressed(text: str, kind: Detection, budget: Budget, query: str | None) -> Compressed:
+    """Compress `text` as what it was detected to be; a compressor that fails leaves it as it is."""
+    language = kind.language if kind.content_type is ContentType.CODE else None
+    try:
+        return _compressor(kind.content_type, language).compress(text, budget, query=query)
+    except Exception as error:  # noqa: BLE001 - whatever a text does to one compressor, the caller gets a text back
+        telemetry.degraded(f"optimize.{kind.content_type}", error)
         return Compressed(text=text)
 
 
 @lru_cache(maxsize=256)
-def compressor_for(content_type: ContentType, language: str | None = None) -> Compressor:
-    """Return the compressor of a kind of content."""
+def _compressor(content_type: ContentType, language: str | None) -> Compressor:
     module, name = _HOMES[content_type]
-    home = f"ctx_core.optimize.compressors.{module}"
     try:
-        make = getattr(import_module(home), name)
+        make = getattr(import_module(f"ctx_core.optimize.compressors.{module}"), name)
     except ModuleNotFoundError:
-        return Untouched()
+        return BlobCompressor()
     return cast("Compressor", make(language) if content_type is ContentType.CODE else make())
-
-
-def compress(text: str, detection: Detection, budget: Budget, *, query: str | None) -> Compressed:
-    """Compress `text` as what it was detected to be; a compressor that fails leaves it as it is."""
-    kind = detection.content_type
-    try:
-        return compressor_for(kind, detection.language if kind is ContentType.CODE else None).compress(
-            text, budget, query=query
-        )
-    except Exception as error:  # noqa: BLE001 - whatever a text does to one compressor, the caller gets a text back
-        telemetry.degraded(f"optimize.{kind}", error)
-        return Compressed(text=text)

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core import telemetry
 from ctx_core.errors import InvalidInput
-from ctx_core.optimize.ccr import HINT_LENGTH, CcrStore, content_hash, excerpt, hint, hints_in, own_ref
-from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
+from ctx_core.optimize.ccr import HINT_LENGTH, CcrStore, content_hash, excerpt, hint, hints_in, own_ref, without_hints
 from ctx_core.optimize.content import ContentType, Detection
-from ctx_core.optimize.dispatch import compress
-from ctx_core.optimize.fit import clip, shares
+from ctx_core.optimize.draft import Assignment, Draft
 from ctx_core.optimize.router import ContentRouter
-from ctx_core.optimize.segment import Segment, segments, text_blocks
-from ctx_core.tokens import TokenCounter, estimate
+from ctx_core.optimize.segment import Segment, segments
+from ctx_core.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ctx_core.optimize.compressors.base import Omission
+
 MIN_BUDGET: Final = 32
 """The smallest budget: a hint and a note fit into it."""
 
-_ATTEMPTS: Final = 3
-# A result that saves less than this is not worth a hint and a second form of the same text.
+# What a note such as `[… 12345 lines]` takes.
+_NOTE_TOKENS: Final = 9
+# A result that saves less than this is not worth a second form of the same text.
 _WORTH_IT: Final = 0.97
-_WORTH_SPOKEN: Final = 20.0
+_MAX_PASSES: Final = 4
 _NOT_KEPT: Final = "[the full content could not be kept]"
-_UNKNOWN: Final = Detection(content_type=ContentType.TEXT, confidence=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +99,18 @@ class ContextOptimizer:
             query: What the reader wants to know; parts that answer it are kept longest.
             content_type: What `text` is, if the caller knows.
         """
-        _check_budget(max_tokens)
+        if max_tokens is not None and max_tokens < MIN_BUDGET:
+            raise InvalidInput(f"max_tokens is at least {MIN_BUDGET}, got {max_tokens!r}")
         tokens = self.counter.count(text)
+        if tokens <= (self.min_tokens if max_tokens is None else max_tokens):
+            return self._untouched(text, tokens, content_type)
         carried = hints_in(text)
-        if tokens <= (self.min_tokens if max_tokens is None else max_tokens) or (carried and max_tokens is None):
+        if carried and max_tokens is None:
             return self._untouched(text, tokens, content_type)
         with telemetry.span("ctx.optimize"):
-            return self._shortened(self._job(text, tokens, max_tokens, query, content_type, carried))
+            parts = self._parts(without_hints(text), content_type)
+            draft = self._draft(text, parts, tokens, max_tokens, query, carried)
+            return self._kept(text, tokens, _main_kind(parts), draft, max_tokens, carried)
 
     def optimize_many(
         self, chunks: Sequence[str], *, max_tokens: int, query: str | None = None
@@ -143,177 +148,111 @@ class ContextOptimizer:
         """Do what `retrieve` does, in a worker thread."""
         return await asyncio.to_thread(self.retrieve, ref, query=query, lines=lines, page=page)
 
-    def _job(
-        self,
-        text: str,
-        tokens: int,
-        max_tokens: int | None,
-        query: str | None,
-        content_type: ContentType | None,
-        carried: Sequence[str],
-    ) -> _Job:
-        body = _without(text, carried)
-        footer = "\n".join(dict.fromkeys(carried)) or hint(content_hash(text), retrieval_tool=self.retrieval_tool)
-        room = None if max_tokens is None else max_tokens - self.counter.count(f"\n{footer}")
-        return _Job(
-            text=text,
-            body=body,
-            tokens=tokens,
-            max_tokens=max_tokens,
-            room=room,
-            query=query,
-            parts=self._parts(body, content_type),
-            footer=footer,
-            is_original=not carried,
-        )
-
     def _parts(self, text: str, content_type: ContentType | None) -> list[Segment]:
         """Return the parts of `text`, each with what it is."""
         if content_type is not None:
-            return [Segment(text=text, detection=Detection(content_type=content_type))]
-        parts = segments(text)
-        return [replace(part, detection=part.detection or self.router.detect(part.text)) for part in parts]
+            guess = self.router.by_shape(text)
+            known = guess if guess.content_type is content_type else Detection(content_type=content_type)
+            return [Segment(text=text, detection=known)]
+        return [replace(part, detection=part.detection or self.router.detect(part.text)) for part in segments(text)]
 
-    def _shortened(self, job: _Job) -> CompressResult:
-        draft = self._draft(job)
-        whole = draft.lossless and job.is_original
-        compressed = draft.text if whole else f"{draft.text}\n{job.footer}".lstrip("\n")
-        tokens = self.counter.count(compressed)
-        if job.max_tokens is None and tokens > _WORTH_IT * job.tokens:
-            return self._untouched(job.text, job.tokens, job.kind)
-        if job.is_original and not self._keep(job.text):
-            if job.max_tokens is None:
-                return self._untouched(job.text, job.tokens, job.kind)
-            compressed = draft.text if whole else f"{draft.text}\n{_NOT_KEPT}".lstrip("\n")
-            tokens, ref = self.counter.count(compressed), None
-        else:
-            ref = content_hash(job.text)[:HINT_LENGTH] if job.is_original else _last_own_ref(job.footer)
-        telemetry.metric("ctx.optimize.ratio", tokens / job.tokens, content_type=job.kind)
+    def _draft(
+        self,
+        text: str,
+        parts: list[Segment],
+        tokens: int,
+        max_tokens: int | None,
+        query: str | None,
+        carried: Sequence[str],
+    ) -> Draft:
+        footer = self._footer(text, max_tokens, carried)
+        work = Assignment(
+            parts=parts,
+            tokens=tokens,
+            max_tokens=max_tokens,
+            query=query,
+            footer=footer,
+            has_footer=bool(carried),
+            compress_code=self.compress_code,
+            counter=self.counter,
+        )
+        draft = work.draft()
+        for _ in range(_MAX_PASSES if max_tokens is None and not draft.omissions else 0):
+            # What is lossless bears no mark of its own; whoever optimizes it again finds nothing left to gain.
+            again = replace(work, parts=self._parts(draft.text, None), tokens=draft.tokens).draft()
+            if again.tokens > _WORTH_IT * draft.tokens:
+                break
+            draft = again
+        return draft
+
+    def _footer(self, text: str, max_tokens: int | None, carried: Sequence[str]) -> str:
+        """Return the hint of `text`, or those that it carries, as many as leave room for a note."""
+        if not carried:
+            named = hint(content_hash(text), retrieval_tool=self.retrieval_tool)
+            return named if self._leaves_room(named, max_tokens) else hint(content_hash(text))
+        lines = list(dict.fromkeys(carried))
+        while len(lines) > 1 and not self._leaves_room("\n".join(lines), max_tokens):
+            lines.pop(0)
+        return "\n".join(lines)
+
+    def _leaves_room(self, footer: str, max_tokens: int | None) -> bool:
+        return max_tokens is None or self.counter.count(f"\n{footer}") + _NOTE_TOKENS <= max_tokens
+
+    def _kept(
+        self,
+        text: str,
+        tokens: int,
+        kind: ContentType,
+        draft: Draft,
+        max_tokens: int | None,
+        carried: Sequence[str],
+    ) -> CompressResult:
+        """Return the draft if it is worth it and the original is safe; otherwise the text as it came."""
+        if max_tokens is None and draft.tokens > _WORTH_IT * tokens:
+            return self._untouched(text, tokens, kind)
+        ref = _last_ref(carried)
+        if not carried:
+            ref = self._stored(text)
+            if ref is None and max_tokens is None:
+                return self._untouched(text, tokens, kind)
+        shown, count = draft.text, draft.tokens
+        if ref is None and not carried and draft.omissions:
+            shown = f"{draft.body}\n{_NOT_KEPT}".lstrip("\n")
+            count = self.counter.count(shown)
+        telemetry.metric("ctx.optimize.ratio", count / tokens, content_type=kind)
         return CompressResult(
-            compressed=compressed,
-            original_tokens=job.tokens,
-            compressed_tokens=tokens,
-            content_type=job.kind,
+            compressed=shown,
+            original_tokens=tokens,
+            compressed_tokens=count,
+            content_type=kind,
             ccr_hash=ref,
-            lossless=draft.lossless,
+            lossless=not draft.omissions,
             omissions=draft.omissions,
         )
 
-    def _draft(self, job: _Job) -> Compressed:
-        """Compress all parts, within the room if there is one: asking again for less, and at last by clipping."""
-        if job.room is None:
-            return self._compressed(job, None)
-        allowed = job.room
-        for _ in range(_ATTEMPTS):
-            draft = self._compressed(job, allowed)
-            used = self.counter.count(draft.text)
-            if used <= job.room or (draft.lossless and job.is_original and used <= (job.max_tokens or 0)):
-                return draft
-            allowed = max(1, int(0.95 * allowed * job.room / used))
-        return clip(job.body, max(0, job.room), counter=self.counter, query=job.query)
-
-    def _compressed(self, job: _Job, allowed: int | None) -> Compressed:
-        budgets = job.shared(allowed)
-        done = [
-            self._compressed_part(part, Budget(max_tokens=budget, counter=self.counter), job.query)
-            for part, budget in zip(job.parts, budgets, strict=True)
-        ]
-        return Compressed(
-            text="".join(part.text for part in done), omissions=tuple(o for part in done for o in part.omissions)
-        )
-
-    def _compressed_part(self, part: Segment, budget: Budget, query: str | None) -> Compressed:
-        body = part.text.rstrip("\n")
-        ending = part.text[len(body) :]
-        kind = part.detection or _UNKNOWN
-        if self._stays(part, kind, budget):
-            return Compressed(text=part.text)
-        done = compress(body, kind, budget, query=query)
-        if done.text == body and kind.content_type is not ContentType.TEXT and not budget.fits(body):
-            done = compress(body, _UNKNOWN, budget, query=query)
-        return (
-            Compressed(text=done.text + ending, omissions=done.omissions)
-            if len(done.text) < len(body)
-            else Compressed(text=part.text)
-        )
-
-    def _stays(self, part: Segment, kind: Detection, budget: Budget) -> bool:
-        if budget.max_tokens is not None:
-            return budget.fits(part.text)
-        return (
-            part.spoken
-            or (kind.content_type is ContentType.CODE and not self.compress_code)
-            or (kind.content_type is ContentType.CONFIG and not _repeats_itself(part.text))
-        )
-
-    def _keep(self, text: str) -> bool:
-        """Store an original; say whether it can be had back."""
+    def _stored(self, text: str) -> str | None:
+        """Store an original and return the digits its hint shows; None if it cannot be had back."""
         try:
-            self.store.put(text)
+            return self.store.put(text)[:HINT_LENGTH]
         except Exception as error:  # noqa: BLE001 - any store, any failure: the chat goes on without it
             telemetry.degraded("ccr", error)
-            return False
-        return True
+            return None
 
     def _untouched(self, text: str, tokens: int, content_type: ContentType | None) -> CompressResult:
         kind = content_type or self.router.by_shape(text).content_type
         return CompressResult(compressed=text, original_tokens=tokens, compressed_tokens=tokens, content_type=kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
-    """One call: what came in, and what was found out about it."""
-
-    text: str
-    body: str
-    tokens: int
-    max_tokens: int | None
-    room: int | None
-    query: str | None
-    parts: list[Segment]
-    footer: str
-    is_original: bool
-
-    @property
-    def kind(self) -> ContentType:
-        """What most of the text is."""
-        largest = max(self.parts, key=lambda part: len(part.text) * (not part.spoken), default=None)
-        return (largest.detection if largest and largest.detection else _UNKNOWN).content_type
-
-    def shared(self, allowed: int | None) -> list[int | None]:
-        """Return the budget of each part: words of a person stay whole, the rest is shared by worth."""
-        if allowed is None:
-            return [None] * len(self.parts)
-        if len(self.parts) == 1:
-            return [allowed]
-        guesses = [estimate(part.text) for part in self.parts]
-        costs = [1 + guess * self.tokens // max(1, sum(guesses)) for guess in guesses]
-        weights = [_WORTH_SPOKEN if part.spoken else 1.0 for part in self.parts]
-        return [*shares(costs, weights, allowed)]
-
-
-def _check_budget(max_tokens: int | None) -> None:
-    if max_tokens is not None and max_tokens < MIN_BUDGET:
-        raise InvalidInput(f"max_tokens is at least {MIN_BUDGET}, got {max_tokens!r}")
-
-
 def _memory_store() -> CcrStore:
-    from ctx_core.stores.memory.ccr import MemoryCcrStore  # noqa: PLC0415 - the default adapter; rooms point downwards
+    from ctx_core.stores.memory.ccr import MemoryCcrStore  # noqa: PLC0415 - the default adapter of this port
 
     return MemoryCcrStore()
 
 
-def _without(text: str, hint_lines: Sequence[str]) -> str:
-    for line in hint_lines:
-        text = text.replace(f"\n{line}", "", 1) if f"\n{line}" in text else text.replace(line, "", 1)
-    return text
+def _main_kind(parts: Sequence[Segment]) -> ContentType:
+    largest = max(parts, key=lambda part: 0 if part.spoken else len(part.text), default=None)
+    return largest.detection.content_type if largest and largest.detection else ContentType.TEXT
 
 
-def _last_own_ref(footer: str) -> str | None:
-    refs = [ref for line in footer.split("\n") if (ref := own_ref(line))]
-    return refs[-1] if refs else None
-
-
-def _repeats_itself(text: str) -> bool:
-    lines = [line for line in text.split("\n") if line.strip()]
-    return len(set(lines)) < 0.5 * len(lines)
+def _last_ref(hint_lines: Sequence[str]) -> str | None:
+    return next((ref for line in reversed(hint_lines) if (ref := own_ref(line))), None)

@@ -10,9 +10,11 @@ from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
 
 # Encoded bytes in one run; a run this long says nothing to a reader, and costs a token for every two or three characters.
 _RUN: Final = re.compile(
-    r"(?:data:(?P<mime>[\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,)?(?P<bytes>[A-Za-z0-9+/_-]{64,}(?:\\?\r?\\?\n[A-Za-z0-9+/_-]{64,})*(?:\\?\r?\\?\n[A-Za-z0-9+/_-]{1,63})?={0,2})"
+    r"(?:data:(?P<mime>[\w.+-]{1,80}/[\w.+-]{1,80})?(?:;[\w=.+-]{1,80}){0,4};base64,)?(?<![A-Za-z0-9+/_-])"
+    r"(?P<bytes>[A-Za-z0-9+/_-]{60,}(?:(?:\r?\n|\\n|\\r\\n)[A-Za-z0-9+/_-]{60,})*(?:(?:\r?\n|\\n|\\r\\n)[A-Za-z0-9+/_-]{1,59})?={0,2})"
 )
 _MIN_RUN: Final = 256
+_HEX: Final = frozenset("0123456789abcdefABCDEF")
 # First characters of base64 of well-known files: what their first bytes encode to.
 _MAGIC: Final = {
     "iVBORw0KGgo": "image/png",
@@ -43,22 +45,24 @@ def without_blobs(text: str) -> Compressed:
         run = match.group("bytes")
         if len(run) < _MIN_RUN or not _is_encoded(run):
             return match.group()
-        size = _byte_size(run)
+        encoding, size = _measure(run)
         omissions.append(Omission(what="bytes", count=size))
         mime = match.group("mime") or next((name for magic, name in _MAGIC.items() if run.startswith(magic)), "binary")
         digest = hashlib.sha256(run.encode()).hexdigest()[:12]
-        return f"[{mime}, {size} bytes in base64, sha256 {digest}]"
+        return f"[{mime}, {size} bytes in {encoding}, sha256 {digest}]"
 
     shorter = _RUN.sub(marker, text)
     return Compressed(text=shorter, omissions=tuple(omissions)) if omissions else Compressed(text=text)
 
 
 def _is_encoded(run: str) -> bool:
-    """Say whether a run mixes upper case, lower case and digits, as encoded bytes do and a rule of dashes does not."""
+    """Say whether a run mixes its letters and digits as encoded bytes do, and a rule of dashes or a long name does not."""
     letters = set(run[:_MIN_RUN])
-    return len(letters) > 16 and any(c.isupper() for c in letters) and any(c.islower() for c in letters)
+    if letters <= _HEX:
+        return len(letters) > 8
+    return len(letters) > 24 and any(c.isupper() for c in letters) and any(c.islower() for c in letters)
 
 
-def _byte_size(run: str) -> int:
-    digits = sum(1 for char in run if char.isalnum() or char in "+/_-")
-    return digits * 3 // 4
+def _measure(run: str) -> tuple[str, int]:
+    digits = len(re.sub(r"\\[nr]|\s|=", "", run))
+    return ("hex", digits // 2) if set(run[:_MIN_RUN]) <= _HEX else ("base64", digits * 3 // 4)

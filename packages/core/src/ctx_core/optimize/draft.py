@@ -1,0 +1,105 @@
+"""From the parts of a text to a shorter text that is within its budget, footer included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
+from ctx_core.optimize.dispatch import compress_part
+from ctx_core.optimize.fit import clip, shares
+from ctx_core.tokens import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctx_core.optimize.segment import Segment
+    from ctx_core.tokens import TokenCounter
+
+_ATTEMPTS: Final = 3
+# Words of a person weigh more than what they are about.
+_SPOKEN_WEIGHT: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A shorter text as it would be shown.
+
+    Args:
+        text: The text, its footer included.
+        tokens: Its tokens, exactly.
+        omissions: What it leaves out; empty exactly when nothing is.
+        body: The text without its footer.
+    """
+
+    text: str
+    tokens: int
+    omissions: tuple[Omission, ...]
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What to write.
+
+    Args:
+        parts: The parts, each with its kind.
+        tokens: Tokens of the input.
+        max_tokens: The most tokens of the result; None asks for the natural level.
+        query: What the reader wants to know.
+        footer: The line that ends the text if anything is left out.
+        has_footer: Whether the footer stands there in any case.
+        compress_code: Whether code has a natural level below what it is.
+        counter: Counts tokens.
+    """
+
+    parts: Sequence[Segment]
+    tokens: int
+    max_tokens: int | None
+    query: str | None
+    footer: str
+    has_footer: bool
+    compress_code: bool
+    counter: TokenCounter
+
+    def draft(self) -> Draft:
+        """Compress all parts; over budget, ask again for less, and at last clip."""
+        if self.max_tokens is None:
+            return self._sealed(self._compressed(None))
+        room = allowed = max(1, self.max_tokens - self.counter.count(f"\n{self.footer}"))
+        for _ in range(_ATTEMPTS):
+            result = self._sealed(self._compressed(allowed))
+            if result.tokens <= self.max_tokens:
+                return result
+            allowed = max(1, int(0.95 * allowed * self.max_tokens / result.tokens))
+        source = "".join(part.text for part in self.parts)
+        return self._sealed(clip(source, room, counter=self.counter, query=self._question))
+
+    def _compressed(self, allowed: int | None) -> Compressed:
+        budgets = (Budget(max_tokens=share, counter=self.counter) for share in self._shares(allowed))
+        done = [
+            compress_part(part, budget, query=self._question, compress_code=self.compress_code)
+            for part, budget in zip(self.parts, budgets, strict=True)
+        ]
+        return Compressed(
+            text="".join(part.text for part in done),
+            omissions=tuple(omission for part in done for omission in part.omissions),
+        )
+
+    def _shares(self, allowed: int | None) -> Sequence[int | None]:
+        if allowed is None or len(self.parts) == 1:
+            return [allowed] * len(self.parts)
+        guesses = [estimate(part.text) for part in self.parts]
+        costs = [1 + guess * self.tokens // max(1, sum(guesses)) for guess in guesses]
+        return shares(costs, [_SPOKEN_WEIGHT if part.spoken else 1.0 for part in self.parts], allowed)
+
+    @property
+    def _question(self) -> str | None:
+        """What is asked: by the caller, or else by the words around what was pasted."""
+        return self.query or " ".join(part.text for part in self.parts if part.spoken)[:500] or None
+
+    def _sealed(self, shorter: Compressed) -> Draft:
+        text = shorter.text
+        if self.has_footer or not shorter.lossless:
+            text = f"{text}\n{self.footer}" if text else self.footer
+        return Draft(text=text, tokens=self.counter.count(text), omissions=shorter.omissions, body=shorter.text)
