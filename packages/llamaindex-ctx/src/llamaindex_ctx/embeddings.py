@@ -1,0 +1,50 @@
+"""LlamaIndex's embedding models behind ctx's port."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctx_core.embeddings.base import DEFAULT_FLOOR
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+
+class LlamaIndexEmbedder:
+    """Lets an archive embed with any `BaseEmbedding`.
+
+    Args:
+        model: The embedding model.
+        dimension: Length of its vectors; measured with one short text where it is not given.
+        similarity_floor: Cosine below which a turn is no match, for this model.
+    """
+
+    def __init__(
+        self, model: BaseEmbedding, *, dimension: int | None = None, similarity_floor: float = DEFAULT_FLOOR
+    ) -> None:
+        self._model = model
+        self._dimension = dimension
+        self._floor = similarity_floor
+
+    @property
+    def model(self) -> str:
+        """The model's name, under which vectors are stored."""
+        return f"{self._model.class_name()}/{self._model.model_name}"
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        if self._dimension is None:
+            self._dimension = len(self._model.get_text_embedding("dimension"))
+        return self._dimension
+
+    @property
+    def similarity_floor(self) -> float:
+        """Cosine below which a turn is no match."""
+        return self._floor
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector a text."""
+        return self._model.get_text_embedding_batch(list(texts))

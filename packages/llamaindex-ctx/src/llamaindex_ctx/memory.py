@@ -1,0 +1,64 @@
+"""A memory block that archives what `Memory` flushes, and brings back what the user refers to."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from ctx_core.rehydrate.rehydrator import Rehydrator, RehydratorConfig
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.memory import BaseMemoryBlock
+
+from ctx_core import telemetry
+from ctx_core.rehydrate.archive import Archive
+from llamaindex_ctx.messages import to_message, to_turns
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import ChatMessage
+
+
+class RehydrationMemoryBlock(BaseMemoryBlock[str]):
+    """Keeps flushed messages in an archive, and returns the right ones when the user refers back to them.
+
+    ```python
+    block = RehydrationMemoryBlock(user_id="user-1", priority=1)
+    memory = Memory.from_defaults(token_limit=4000, memory_blocks=[block])
+    ```
+
+    Nothing here is tied to an event loop or a session: blocks in several processes may share an archive.
+    """
+
+    name: str = Field(default="rehydrated", description="The name of the block in the prompt.")
+    description: str | None = Field(default="Earlier messages that the user refers to.", description="What it holds.")
+    user_id: str = Field(description="Whose archive is written and searched.")
+    archive: Archive = Field(default_factory=Archive, exclude=True, description="Where flushed messages are kept.")
+    config: RehydratorConfig = Field(
+        default_factory=RehydratorConfig, exclude=True, description="When and how turns come back."
+    )
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        """Return the recovered turns as one block of text; empty when the last user message does not look back."""
+        del block_kwargs
+        return await asyncio.to_thread(self._recover, list(messages or ()))
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Archive flushed messages; one that fails to be stored is logged and never fails the chat."""
+        await asyncio.to_thread(self._keep, list(messages))
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """Return the block without its least relevant turns, or None where nothing useful would be left."""
+        counter = Rehydrator(self.archive, config=self.config).counter
+        room = counter.count(content) - tokens_to_truncate
+        return shorten_block(content, room, counter) or None
+
+    def _recover(self, messages: list[ChatMessage]) -> str:
+        given = [to_message(message) for message in messages]
+        return Rehydrator(self.archive, config=self.config).rehydrate(given, user_id=self.user_id).block or ""
+
+    def _keep(self, messages: list[ChatMessage]) -> None:
+        try:
+            for message in messages:
+                session = message.additional_kwargs.get("session_id")
+                self.archive.append(self.user_id, to_turns([message], session_id=session), session_id=session)
+        except Exception as error:  # noqa: BLE001 - a failing store never fails the chat
+            telemetry.degraded("llamaindex_ctx.memory", error)
