@@ -177,8 +177,10 @@ class ContextOptimizer:
             counter=self.counter,
         )
         draft = work.draft()
-        for _ in range(_MAX_PASSES if max_tokens is None and not draft.omissions else 0):
-            # What is lossless bears no mark of its own; whoever optimizes it again finds nothing left to gain.
+        for _ in range(_MAX_PASSES if max_tokens is None else 0):
+            # What is lossless bears no hint that says it was here; optimized again, it has to stay as it is.
+            if draft.omissions or draft.tokens > _WORTH_IT * tokens:
+                break
             again = replace(work, parts=self._parts(draft.text, None), tokens=draft.tokens).draft()
             if again.tokens > _WORTH_IT * draft.tokens:
                 break

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ctx_core.errors import InvalidInput
 from ctx_core.extras import installed
 from ctx_core.optimize.content import ContentType, Detection
 from ctx_core.optimize.rules import RULES, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _CODE_LABELS: Final = (
     "asm bat c clojure cpp cs css dart dockerfile elixir erlang fortran go groovy haskell java javascript julia kotlin lisp lua makefile matlab"
@@ -51,24 +48,21 @@ class ContentRouter:
 
     def detect(self, text: str) -> Detection:
         """Return the kind of `text`; looks at no more than about 12 KB of it."""
-        guesses: list[Detection] = []
-        for guess in self._by_rules(text):
-            if guess.confidence >= self.confidence_threshold:
-                return guess
-            guesses.append(guess)
-        learned = self._by_model(text) if self.magika else None
-        if learned is not None:
-            return learned
-        return max(guesses, key=lambda guess: guess.confidence, default=_NOTHING)
+        shape = self.by_shape(text)
+        if shape.confidence >= self.confidence_threshold or not self.magika:
+            return shape
+        return self._by_model(text) or shape
 
     def by_shape(self, text: str) -> Detection:
         """Return the kind of `text` as far as the rules can say; the model is never asked."""
-        return max(self._by_rules(text), key=lambda guess: guess.confidence, default=_NOTHING)
-
-    @staticmethod
-    def _by_rules(text: str) -> Iterable[Detection]:
         sample = Sample(text)
-        return (guess for rule in RULES if (guess := rule(sample)) is not None)
+        best = _NOTHING
+        for rule in RULES:
+            guess = rule(sample) or _NOTHING
+            if guess.confidence >= self.confidence_threshold:
+                return guess
+            best = max(best, guess, key=lambda either: either.confidence)
+        return best
 
     def _by_model(self, text: str) -> Detection | None:
         if not installed("magika"):

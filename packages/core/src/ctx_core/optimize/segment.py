@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core.optimize.content import ContentType, Detection
 from ctx_core.optimize.rules.logs import STAMPED
@@ -19,15 +19,22 @@ _MIN_PART: Final = 400
 _MAX_SPOKEN_LINES: Final = 12
 _MAX_SPOKEN_CHARS: Final = 2_000
 
-_FENCE: Final = re.compile(r"^([ \t]{0,3})(`{3,}|~{3,})([^\n`]*)\n", re.MULTILINE)
+_FENCE: Final = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})([^\n`]*)\n", re.MULTILINE)
 _JSON_START: Final = re.compile(r"^[ \t]*(?=[\[{]\s*[\"\[{\d\-tfn])|(?<=[:=] )(?=[\[{]\s*[\"\[{])", re.MULTILINE)
 _MAX_JSON_TRIES: Final = 16
-_WORDS: Final = re.compile(r"[^\W\d_]{2,}")
-_UNSPOKEN: Final = re.compile(
-    r"\s|[-=+#*|>$@/\\{}()\[\]0-9]|\w+[=:]\S|\S+\.\S+:|(?:[\w$]+\.)*\w*(?:Error|Exception|Failure|Warning)\b|(?:error|warning|note|FAIL\w*|PASS\w*|ERROR\w*|ok)\b|Caused by|Traceback|Exception in|goroutine |panic|make|npm "
+_BLOCK: Final = re.compile(r"^\[text block(?: \d+ of \d+)?\]\n", re.MULTILINE)
+
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_ADDRESSED: Final = re.compile(
+    r"</?[a-z][\w-]*>|(?:question|task|context|user|query|instructions?)\s*:"
+    r"|(?:why|what|which|how|where|when|who|can|could|please|explain|find|fix|tell|is|are|does|did|do|should|would) \w.*\w",
+    re.IGNORECASE,
 )
-_OPENING: Final = re.compile(r"</?[a-z][\w-]*>|(?:question|task|context|user|query|instructions?)\s*:", re.IGNORECASE)
-_FENCE_KINDS: Final = {
+_PRINTED: Final = re.compile(
+    r"\s|[-=+#*|>$@/\\{}()\[\]0-9]|\w+[=:]\S|\S+\.\S+:|(?:[\w$]+\.)*\w*(?:Error|Exception|Failure|Warning)\b"
+    r"|(?:error|warning|note|FAIL\w*|PASS\w*|ERROR\w*|ok)\b|Caused by|Traceback|Exception in|goroutine |panic|make|npm "
+)
+_DETECTED: Final = {
     "json": Detection(content_type=ContentType.JSON, language="json"),
     "jsonl": Detection(content_type=ContentType.JSON, language="jsonl"),
     "diff": Detection(content_type=ContentType.DIFF, language="diff"),
@@ -55,38 +62,66 @@ class Segment:
 
 
 def segments(text: str) -> list[Segment]:
-    """Cut `text` into its parts; joined, they are `text` again, and a text of one kind is one part."""
-    parts = [piece for part in _fenced(text) for piece in (_unfenced(part) if part.detection is None else (part,))]
+    """Cut `text` into its parts, in order; a text of one kind is one part.
+
+    Joined, the parts are `text` again, except that a JSON list of text blocks is taken out of its wrapping.
+    """
+    text = _unwrapped(text)
+    parts = [part for block in _blocks(text) for part in _of_block(block)]
     return [part for part in parts if part.text]
 
 
-def text_blocks(text: str) -> list[str] | None:
-    """Return the texts inside a JSON list of text blocks, as tool protocols wrap their results; None for anything else."""
-    head = text[:200].lstrip()
-    if not (head.startswith("[") or head.startswith('{"content"')) or '"text"' not in head:
-        return None
+def _unwrapped(text: str) -> str:
+    """Take the texts out of a JSON list of text blocks, as tool protocols wrap what a tool says."""
+    if '"text"' not in text[:200] or text[:200].lstrip()[:1] != "[":
+        return text
     try:
         blocks: object = json.loads(text)
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(blocks, list) or not blocks:
-        return None
-    texts = [_block_text(block) for block in blocks]
-    return [t for t in texts if t is not None] if all(t is not None for t in texts) else None
+        return text
+    texts = [_block_text(block) for block in cast("list[object]", blocks)]
+    if not texts or None in texts:
+        return text
+    of = [""] if len(texts) == 1 else [f" {n} of {len(texts)}" for n in range(1, len(texts) + 1)]
+    return "\n".join(f"[text block{place}]\n{block}" for place, block in zip(of, texts, strict=True))
 
 
 def _block_text(block: object) -> str | None:
-    if isinstance(block, dict) and block.keys() == {"type", "text"} and block["type"] == "text":
-        return block["text"] if isinstance(block["text"], str) else None
-    return None
+    if not isinstance(block, dict):
+        return None
+    fields = cast("dict[str, object]", block)
+    text = fields.get("text")
+    return text if fields == {"type": "text", "text": text} and isinstance(text, str) else None
+
+
+def _blocks(text: str) -> Iterator[Segment]:
+    """Yield text blocks and the lines that open them."""
+    done = 0
+    if text.startswith("[text block"):
+        for opening in _BLOCK.finditer(text):
+            yield Segment(text=text[done : opening.start()])
+            yield Segment(text=opening.group(), detection=_LABEL, spoken=True)
+            done = opening.end()
+    yield Segment(text=text[done:])
+
+
+def _of_block(block: Segment) -> Iterator[Segment]:
+    if block.spoken:
+        yield block
+        return
+    for part in _fenced(block.text):
+        if part.detection is None:
+            yield from _pasted(part.text)
+        else:
+            yield part
 
 
 def _fenced(text: str) -> Iterator[Segment]:
-    """Yield what stands in long fences on its own; fence lines stay with the text around them."""
+    """Yield what stands in long fences on its own; the lines of a fence stay with the text around it."""
     done = position = 0
     while (opening := _FENCE.search(text, position)) is not None:
-        indent, marks, language = opening.groups()
-        closing = re.compile(rf"^[ \t]{{0,3}}{re.escape(marks[0])}{{{len(marks)},}}[ \t]*$", re.MULTILINE).search(
+        marks, language = opening.groups()
+        closing = re.compile(rf"^[ \t]{{0,3}}{marks[0]}{{{len(marks)},}}[ \t]*$", re.MULTILINE).search(
             text, opening.end()
         )
         if closing is None:
@@ -94,33 +129,27 @@ def _fenced(text: str) -> Iterator[Segment]:
         position = closing.end()
         if closing.start() - opening.end() >= _MIN_PART:
             yield Segment(text=text[done : opening.end()])
-            yield Segment(
-                text=text[opening.end() : closing.start()],
-                detection=_FENCE_KINDS.get(language.strip().lower()),
-                spoken=False,
-            )
+            yield Segment(text=text[opening.end() : closing.start()], detection=_DETECTED.get(language.strip().lower()))
             done = closing.start()
     yield Segment(text=text[done:])
 
 
-def _unfenced(part: Segment) -> Iterator[Segment]:
-    text = part.text
+def _pasted(text: str) -> Iterator[Segment]:
+    """Yield the words before and after something pasted on their own."""
     start, end = _spoken_head(text), _spoken_tail(text)
     if start >= end:
         start, end = 0, len(text)
-    yield Segment(text=text[:start], spoken=True)
+    yield Segment(text=text[:start], detection=_LABEL, spoken=True)
     yield from _around_json(text[start:end])
-    yield Segment(text=text[end:], spoken=True)
+    yield Segment(text=text[end:], detection=_LABEL, spoken=True)
 
 
 def _around_json(text: str) -> Iterator[Segment]:
     """Yield long JSON values that stand between other lines on their own."""
-    if text[:1] in "[{" or len(text) < _MIN_PART or STAMPED.match(text):
-        yield Segment(text=text)
-        return
     done = position = tries = 0
     decoder = json.JSONDecoder()
-    while tries < _MAX_JSON_TRIES and (match := _JSON_START.search(text, position)) is not None:
+    skip = len(text) < _MIN_PART or text[:1] in "[{" or STAMPED.match(text) is not None
+    while not skip and tries < _MAX_JSON_TRIES and (match := _JSON_START.search(text, position)) is not None:
         tries += 1
         try:
             _, position = decoder.raw_decode(text, match.end())
@@ -129,7 +158,7 @@ def _around_json(text: str) -> Iterator[Segment]:
             continue
         if position - match.end() >= _MIN_PART:
             yield Segment(text=text[done : match.end()])
-            yield Segment(text=text[match.end() : position], detection=_FENCE_KINDS["json"])
+            yield Segment(text=text[match.end() : position], detection=_DETECTED["json"])
             done, tries = position, 0
     yield Segment(text=text[done:])
 
@@ -137,19 +166,15 @@ def _around_json(text: str) -> Iterator[Segment]:
 def _spoken_tail(text: str) -> int:
     """Return where the words after something pasted begin: the end of `text` if there are none."""
     body = text.rstrip()
-    start = len(text)
-    position = len(body)
+    start, position = len(text), len(body)
     for _ in range(_MAX_SPOKEN_LINES):
         line_start = body.rfind("\n", 0, position) + 1
-        if line_start == 0 or len(body) - line_start > _MAX_SPOKEN_CHARS:
-            break
         line = body[line_start:position]
-        if line.strip() and not is_spoken(line):
+        if line_start == 0 or len(body) - line_start > _MAX_SPOKEN_CHARS or (line.strip() and not is_spoken(line)):
             break
-        if line.strip():
-            start = line_start
+        start = line_start if line.strip() else start
         position = line_start - 1
-    # Words all the way up: the text is not something pasted with words after it.
+    # Words all the way up: this is a text, not something pasted with words after it.
     return len(text) if _is_prose(text[:start]) else start
 
 
@@ -158,27 +183,28 @@ def _spoken_head(text: str) -> int:
     end = position = 0
     for _ in range(_MAX_SPOKEN_LINES):
         line_end = text.find("\n", position)
-        if line_end < 0 or line_end > _MAX_SPOKEN_CHARS:
-            break
         line = text[position:line_end]
-        if line.strip() and not is_spoken(line):
+        if not 0 <= line_end <= _MAX_SPOKEN_CHARS or (line.strip() and not is_spoken(line)):
             break
         position = line_end + 1
-        if line.strip():
-            end = position
+        end = position if line.strip() else end
     return 0 if _is_prose(text[end:]) else end
 
 
 def is_spoken(line: str) -> bool:
-    """Say whether a line is addressed to a reader: words in a sentence, and nothing a program would print."""
-    if _OPENING.match(line):
+    """Say whether a line is addressed to a reader: a sentence or a question, and nothing a program would print."""
+    if _ADDRESSED.match(line):
         return True
-    if STAMPED.match(line) or _UNSPOKEN.match(line):
+    if STAMPED.match(line) or _PRINTED.match(line):
         return False
-    letters = sum(1 for char in line if char.isalpha() or char == " ")
-    return letters >= 0.8 * len(line) and (len(_WORDS.findall(line)) >= 4 or any(ord(char) > 0x2E80 for char in line))
+    letters = sum(map(str.isalpha, line)) + line.count(" ")
+    is_sentence = len(_WORD.findall(line)) >= 4 and (line[0].isupper() or line.rstrip()[-1:] in ".?!:")
+    return letters >= 0.8 * len(line) and (is_sentence or any(char > "\u2e80" for char in line))
 
 
 def _is_prose(text: str) -> bool:
     lines = [line for line in text[:4_000].split("\n") if line.strip()][:30]
     return not lines or sum(map(is_spoken, lines)) > 0.3 * len(lines)
+
+
+_LABEL: Final = Detection(content_type=ContentType.TEXT, confidence=1.0)

@@ -14,6 +14,9 @@ _RUN: Final = re.compile(
     r"(?P<bytes>[A-Za-z0-9+/_-]{60,}(?:(?:\r?\n|\\n|\\r\\n)[A-Za-z0-9+/_-]{60,})*(?:(?:\r?\n|\\n|\\r\\n)[A-Za-z0-9+/_-]{1,59})?={0,2})"
 )
 _MIN_RUN: Final = 256
+# Looking every 96 characters meets every run, and costs a thirtieth of searching for its start.
+_STEP: Final = 96
+_INSIDE: Final = re.compile(r"(?:[A-Za-z0-9+/_-]{0,80}(?:\r?\n|\\n|\\r\\n))?[A-Za-z0-9+/_-]{48}")
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 # First characters of base64 of well-known files: what their first bytes encode to.
 _MAGIC: Final = {
@@ -39,6 +42,8 @@ class BlobCompressor:
 
 def without_blobs(text: str) -> Compressed:
     """Return `text` with a marker in place of each run of at least 256 encoded characters; all else stays as it is."""
+    if not any(_INSIDE.match(text, position) for position in range(0, len(text), _STEP)):
+        return Compressed(text=text)
     omissions: list[Omission] = []
 
     def marker(match: re.Match[str]) -> str:

@@ -19,6 +19,7 @@ _JSON_LINE: Final = re.compile(r'\s*(?:\{\s*(?:"|\}\s*$)|\[\s*(?:["\[{\d-]|\]\s*
 _BASE64: Final = re.compile(r"(?:data:[\w.+/-]+(?:;[\w=.-]+)*;base64,)?[A-Za-z0-9+/_=\s-]+\Z")
 _ARMOUR: Final = re.compile(r"-----BEGIN [A-Z0-9 ]+-----")
 
+_QUOTED: Final = re.compile(r'"(?:[^"]|"")*"')
 _TABLE_ROW: Final = re.compile(r"\s*\|.*\|\s*$|\s*[^|\s][^|]*(?:\|[^|]*){2,}$")
 _TABLE_RULE: Final = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*$", re.MULTILINE)
 _BOX: Final = re.compile(r"\s*(?:\+[-=+]{3,}\+|\|.*\||[┌├└│╭╰┏┡╞].*)\s*$")
@@ -107,9 +108,9 @@ def delimited(sample: Sample) -> Detection | None:
     lines = [line for line in sample.lines if not line.startswith("#")]
     if len(lines) < 3:
         return None
+    plain = [_QUOTED.sub("", line) if '"' in line else line for line in lines]
     for delimiter, language in (("\t", "tsv"), (",", "csv"), (";", "csv"), ("|", "csv")):
-        counts = Counter(re.sub(r'"(?:[^"]|"")*"', "", line).count(delimiter) for line in lines)
-        usual, times = counts.most_common(1)[0]
+        usual, times = Counter(line.count(delimiter) for line in plain).most_common(1)[0]
         if usual < 1 or times < 0.9 * len(lines):
             continue
         if usual >= 2 or delimiter == "\t" or _is_two_columns(lines, delimiter):

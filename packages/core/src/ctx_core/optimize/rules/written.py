@@ -89,7 +89,7 @@ _ANCHORS: Final = {
         re.MULTILINE | re.IGNORECASE,
     ),
 }
-_NUMBERED: Final = re.compile(r"^\s*\d+(?:\t|→|\s\|\s|: | {2})", re.MULTILINE)
+_NUMBERED: Final = re.compile(r"\s*\d+(?:\t|→|\s\|\s|: | {2})")
 _CODE_LINE: Final = re.compile(
     r".*(?:[{};(,\[]|\)|\):|:|\"\"\")\s*$|\s{2,}\S|\s*(?://|/\*|\*|#|--)|@\w|[\w.]+ = \S|[\w.]+\(.*\)\s*$"
 )
@@ -97,34 +97,31 @@ _CODE_LINE: Final = re.compile(
 _MARKDOWN: Final = re.compile(r"#{1,6} \S|\s*[-*+] \S|\s*\d+[.)] \S|```|~~~|> \S|\[.+\]: |={3,}$|-{3,}$|\.\. \w|!\[")
 _HEADING: Final = re.compile(r"^#{1,6} \S|^\[[^\]]+\]: \S|^```|\[[^\]\n]+\]\([^)\n]+\)", re.MULTILINE)
 _RST: Final = re.compile(r"^\.\. (?:[\w-]+::|_)|^[=~^\"-]{4,}$|::$", re.MULTILINE)
+# Vowel signs and full stops of scripts whose letters are counted already.
+_MARKS: Final = re.compile(r"[\u0900-\u0dff\u0e31-\u0e4e\u3000-\u303f\uff00-\uffef\u060c\u061b\u061f\u06d4](?<![^\W])")
 _SENTENCE: Final = re.compile(r"[.!?…:;,)\"'»”][\s\"')»”]|[.!?…]$|[。！？、，।؟။]")
 
 
 def code(sample: Sample) -> Detection | None:
     """Source code, by lines that hardly stand anywhere else; a listing with line numbers is code too."""
-    lines, body = sample.lines, sample.body
-    if len(_NUMBERED.findall(body)) >= 0.8 * len(lines) > 1:
+    lines = [*sample.lines[:48], *sample.lines[48:][-16:]]
+    if sum(1 for line in lines if _NUMBERED.match(line)) >= 0.8 * len(lines) > 1:
         lines = [_NUMBERED.sub("", line, count=1) for line in lines]
-        body = "\n".join(lines)
-    if not lines:
+    looks = sum(1 for line in lines if _CODE_LINE.match(line)) / max(1, len(lines))
+    if looks < 0.4:
         return None
     scores = {
         language: sum(1 for line in lines if _LANGUAGES[language].match(line))
         for language, anchor in _ANCHORS.items()
-        if anchor.search(body)
+        if any(map(anchor.match, lines))
     }
     if not scores:
         return None
     language = _closest(scores)
     own = scores[language] / len(lines)
-    looks = sum(1 for line in lines if _CODE_LINE.match(line)) / len(lines)
     if own >= 0.2 and looks >= 0.5:
         return Detection(content_type=ContentType.CODE, language=language, confidence=0.95)
-    return (
-        Detection(content_type=ContentType.CODE, language=language, confidence=0.5)
-        if own >= 0.1 and looks >= 0.4
-        else None
-    )
+    return Detection(content_type=ContentType.CODE, language=language, confidence=0.5) if own >= 0.1 else None
 
 
 def _closest(scores: dict[str, int]) -> str:
@@ -139,7 +136,7 @@ def prose(sample: Sample) -> Detection | None:
     head = sample.head[:3000]
     if not sample.lines:
         return Detection(content_type=ContentType.TEXT)
-    letters = sum(1 for char in head if char.isalpha() or char.isspace() or ord(char) > 0x2E80)
+    letters = sum(map(str.isalpha, head)) + sum(map(str.isspace, head)) + len(_MARKS.findall(head))
     marked = sample.share(_MARKDOWN)
     sentences = len(_SENTENCE.findall(head))
     spoken = letters / len(head)
