@@ -1,0 +1,179 @@
+"""A page under a token budget: it takes what fits, in the order offered, and is put together once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ctx_core.graph.plan import LineKey, Offer, Piece
+    from ctx_core.graph.text import Part, Slot, Writer
+    from ctx_core.graph.tiers import Tier
+    from ctx_core.tokens import TokenCounter
+
+# Under this many tokens a clipped text tells too little to be worth its line.
+_LEAST_CLIP: Final = 24
+# A run of this many facts that do not fit ends a filling: what is left of the budget is crumbs.
+_PATIENCE: Final = 48
+
+
+@dataclass(slots=True)
+class _Line:
+    opening: str
+    parts: dict[Slot, str]
+
+
+class _Taken(NamedTuple):
+    line: LineKey
+    slots: Sequence[Slot]
+    cost: int
+
+
+class Text(NamedTuple):
+    """A page put together: the whole text, the text of each tier, and where each line stands in the whole."""
+
+    whole: str
+    tiers: Mapping[Tier, str]
+    spans: Sequence[tuple[LineKey, int, int]]
+
+
+class Page:
+    """Takes offers while they fit into `max_tokens`; None takes everything."""
+
+    def __init__(self, writer: Writer, counter: TokenCounter, max_tokens: int | None) -> None:
+        self.writer = writer
+        self.counter = counter
+        self.left = max_tokens
+        self.lines: dict[LineKey, _Line] = {}
+        self._taken: list[_Taken] = []
+        self._missed: list[Offer] = []
+
+    def fill(self, offers: Iterable[Offer]) -> None:
+        """Take every offer that fits, skipping those that do not."""
+        misses = 0
+        for offer in offers:
+            if self._put(offer.pieces):
+                misses = 0
+                continue
+            self._missed.append(offer)
+            misses = 0 if offer.otherwise and self._put(offer.otherwise) else misses + 1
+            if misses >= _PATIENCE:
+                return
+
+    def use_slack(self, tokens: int) -> None:
+        """Offer what was missed again, now that an exact count found `tokens` to spare."""
+        self.left = tokens
+        missed, self._missed = self._missed, []
+        self.fill(missed)
+
+    def reserve(self, tokens: int) -> bool:
+        """Set tokens aside if there are as many; say whether there were."""
+        if self.left is None or self.left < tokens:
+            return self.left is None
+        self.left -= tokens
+        return True
+
+    def give_back(self, tokens: int) -> bool:
+        """Take the last facts off the page until about `tokens` are free again; say whether there were any."""
+        freed = 0
+        while self._taken and freed < tokens:
+            taken = self._taken.pop()
+            freed += taken.cost
+            line = self.lines[taken.line]
+            for slot in taken.slots:
+                del line.parts[slot]
+            if not line.parts:
+                del self.lines[taken.line]
+        return freed > 0
+
+    def text(self, notice: str = "") -> Text:
+        """Put the lines together, with a last line that says what is left out."""
+        frame = self.writer.frame
+        by_tier: dict[Tier, list[LineKey]] = {}
+        for key in sorted(self.lines):
+            by_tier.setdefault(key.tier, []).append(key)
+        chunks, at = [frame.start], len(frame.start)
+        spans: list[tuple[LineKey, int, int]] = []
+        tiers: dict[Tier, str] = {}
+        for tier, keys in by_tier.items():
+            opening = (frame.between_tiers if tiers else "") + frame.tier_start[tier]
+            lines = [self._line(key) for key in keys]
+            body = frame.between_lines.join(lines)
+            at += len(opening)
+            for key, line in zip(keys, lines, strict=True):
+                spans.append((key, at, at + len(line)))
+                at += len(line) + len(frame.between_lines)
+            at += len(frame.tier_end) - len(frame.between_lines)
+            tiers[tier] = frame.alone.format(body)
+            chunks += [opening, body, frame.tier_end]
+        if notice:
+            chunks += [frame.between_tiers if tiers else "", frame.notice.format(notice)]
+        whole = "".join([*chunks, frame.end]) if tiers or notice else ""
+        return Text(whole, tiers, spans)
+
+    def _put(self, pieces: Sequence[Piece]) -> bool:
+        """Put pieces on the page, all or none; those it holds already cost nothing."""
+        wanted: list[tuple[Piece, Sequence[Part], int]] = []
+        spent = 0
+        for piece in pieces:
+            parts = self._missing(piece)
+            if parts and (piece.opening or piece.line in self.lines):
+                fitted = self._fitted(piece, parts, spent)
+                if fitted is None:
+                    return False
+                wanted.append((piece, *fitted))
+                spent += fitted[1]
+        for piece, parts, cost in wanted:
+            self._write(piece, parts, cost)
+        return True
+
+    def _missing(self, piece: Piece) -> Sequence[Part]:
+        line = self.lines.get(piece.line)
+        parts = [self.writer.part(*piece.long)] if piece.long else piece.parts
+        return parts if line is None else [part for part in parts if part[0] not in line.parts]
+
+    def _fitted(self, piece: Piece, parts: Sequence[Part], spent: int) -> tuple[Sequence[Part], int] | None:
+        """Return the parts to write and their cost, clipped if they may be; None if they do not fit."""
+        if self.left is None:
+            return parts, 0
+        room = int((self.left - spent) * piece.share)
+        cost = self._cost(piece, parts)
+        if cost <= room:
+            return parts, cost
+        if piece.long is None or room < _LEAST_CLIP:
+            return None
+        return self._clipped(piece, piece.long, room)
+
+    def _clipped(self, piece: Piece, long: tuple[Slot, str], room: int) -> tuple[Sequence[Part], int] | None:
+        slot, value = long
+        allowed = room
+        while allowed >= _LEAST_CLIP // 2:
+            head = self.counter.clip(value, allowed)
+            part = self.writer.part(slot, f"{head.rstrip()} … [{len(value) - len(head)} characters more]")
+            cost = self._cost(piece, [part])
+            if cost <= room:
+                return [part], cost
+            allowed -= max(1, cost - room)
+        return None
+
+    def _cost(self, piece: Piece, parts: Sequence[Part]) -> int:
+        text = "".join(text for _, text in parts)
+        if piece.line in self.lines:
+            return self.counter.count(text)
+        return self.counter.count(f"{piece.opening}{text}{self.writer.frame.line_end}") + 1
+
+    def _write(self, piece: Piece, parts: Sequence[Part], cost: int) -> None:
+        line = self.lines.get(piece.line)
+        if line is None:
+            line = self.lines[piece.line] = _Line(piece.opening, {})
+        line.parts.update(parts)
+        if self.left is not None:
+            self.left -= cost
+            self._taken.append(_Taken(piece.line, [slot for slot, _ in parts], cost))
+
+    def _line(self, key: LineKey) -> str:
+        line = self.lines[key]
+        parts = "".join(line.parts[slot] for slot in sorted(line.parts))
+        return f"{line.opening}{parts}{self.writer.frame.line_end}"

@@ -1,0 +1,257 @@
+"""The order in which the facts of a bundle earn their tokens, and where each of them stands."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ctx_core.graph.model import RelationClass
+from ctx_core.graph.modes import RehydrationMode
+from ctx_core.graph.salience import by_salience, depths, is_explained, reason
+from ctx_core.graph.text import Head, Part, Slot
+from ctx_core.graph.tiers import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ctx_core.graph.model import Bundle, Node, Relation
+    from ctx_core.graph.spine import Spine
+    from ctx_core.graph.text import Writer
+
+
+class LineKey(NamedTuple):
+    """Where a line stands, what it says, and the id of the node or relation it is about."""
+
+    tier: Tier
+    position: int
+    head: Head
+    subject: str
+
+
+class Piece(NamedTuple):
+    """Parts that go on one line; `opening` begins the line if they are its first, without it they need one.
+
+    `long` is a value that may be clipped when it does not fit whole, to a `share` of what is left.
+    """
+
+    line: LineKey
+    opening: str
+    parts: Sequence[Part] = ()
+    long: tuple[Slot, str] | None = None
+    share: float = 1.0
+
+
+class Offer(NamedTuple):
+    """Pieces that go onto the page together or not at all; `otherwise` is what may go instead."""
+
+    pieces: Sequence[Piece]
+    otherwise: Sequence[Piece] = ()
+
+
+class _Placed(NamedTuple):
+    """A relation with the place of its line."""
+
+    line: LineKey
+    relation: Relation
+
+
+# Finished work is no next action.
+_FINISHED: Final = frozenset(
+    ("done", "closed", "resolved", "completed", "complete", "finished", "cancelled", "rejected")
+)
+_AFTER_ALL: Final = 1 << 40
+
+
+class Plan:
+    """Offers the facts of a bundle in the order of their worth, so that a budget can be filled from the front."""
+
+    def __init__(
+        self, bundle: Bundle, spine: Spine, writer: Writer, *, mode: RehydrationMode, tiers: Sequence[Tier]
+    ) -> None:
+        self.bundle = bundle
+        self.spine = spine
+        self.writer = writer
+        self.mode = mode
+        self.tiers = tiers
+        self._path = [_placed(Tier.L1, position, relation) for position, relation in enumerate(spine.relations)]
+        self._places = {bundle.root_node_id: LineKey(Tier.L0, 0, Head.OBJECTIVE, bundle.root_node_id)}
+        for placed in self._path:
+            self._place_ends(placed)
+        self._named: set[str] = set()
+        self._told: set[str] = set()
+
+    def first(self) -> Iterator[Offer]:
+        """Offer what outlives everything else: the objective, and why each step of the spine follows."""
+        root = self.bundle.root
+        yield Offer([self._about(root, long=(Slot.TITLE, _called(root)))])
+        if Tier.L1 in self.tiers:
+            yield from map(self._core, self._path)
+
+    def rest(self) -> Iterator[Offer]:
+        """Offer all else; a spine that is resumed is told in full before anything beside it."""
+        if Tier.L1 not in self.tiers:
+            yield from self._summary()
+            yield from self._node_in_full(self.bundle.root)
+            return
+        yield from self._names(self._path)
+        yield from self._natures(self._path)
+        yield from self._summary()
+        if Tier.L2 not in self.tiers:
+            yield from self._in_full(self._path)
+            return
+        spine_in_full = (self._in_full(self._path), self._details(self.spine.node_ids))
+        is_resumed = self.mode is RehydrationMode.RESUME_FOCUSED
+        yield from chain(*spine_in_full, self._explained()) if is_resumed else chain(self._explained(), *spine_in_full)
+        yield from self._structure()
+        yield from self._neighbours()
+        yield from self._details(node_id for node_id in self.bundle.nodes_by_id if node_id not in self._on_spine)
+
+    @cached_property
+    def _on_spine(self) -> frozenset[str]:
+        return frozenset(self.spine.node_ids)
+
+    @cached_property
+    def _beside(self) -> tuple[list[_Placed], list[_Placed]]:
+        """The relations that are not on the spine: those that state a reason, and those that do not."""
+        on_path = {relation.relation_id for relation in self.spine.relations}
+        others = [relation for relation in self.bundle.relations if relation.relation_id not in on_path]
+        ordered = by_salience(others, depths(self.bundle, self.spine.node_ids))
+        placed = [_placed(Tier.L2, position, relation) for position, relation in enumerate(ordered)]
+        reasons = sum(map(is_explained, ordered))
+        return placed[:reasons], placed[reasons:]
+
+    def _summary(self) -> Iterator[Offer]:
+        """Offer the lines of L0 under the objective."""
+        root = self.bundle.root
+        if root.status.strip():
+            yield self._summary_line(Head.STATUS, root.node_id, root.status, (root.node_id,))
+        step = self._next_action()
+        if step is not None:
+            target = self.bundle.nodes_by_id[step.target_node_id]
+            yield self._summary_line(Head.NEXT, step.relation_id, _called(target), _ends(step))
+        blocker = self._blocker()
+        if blocker is not None:
+            yield self._summary_line(Head.BLOCKER, blocker.relation_id, reason(blocker) or "", _ends(blocker))
+
+    def _summary_line(self, head: Head, subject: str, text: str, node_ids: Sequence[str]) -> Offer:
+        line = LineKey(Tier.L0, 0, head, subject)
+        return Offer([Piece(line, self.writer.head(head, *node_ids), [self.writer.part(Slot.TEXT, text)])])
+
+    def _next_action(self) -> Relation | None:
+        """Return the first step of the spine that leads to unfinished work, or else its first step."""
+        steps = self.spine.relations
+        nodes = self.bundle.nodes_by_id
+        unfinished = (s for s in steps if nodes[s.target_node_id].status.strip().lower() not in _FINISHED)
+        return next(unfinished, steps[0] if steps else None)
+
+    def _blocker(self) -> Relation | None:
+        """Return the most salient constraint that gives its reason."""
+        relations = [*self.spine.relations, *(placed.relation for placed in self._beside[0])]
+        return next((r for r in relations if r.semantic_class is RelationClass.CONSTRAINT and reason(r)), None)
+
+    def _explained(self) -> Iterator[Offer]:
+        """Offer the reasons beside the spine, then what they are about, then all they state."""
+        reasons = self._beside[0]
+        yield from map(self._core, reasons)
+        yield from self._names(reasons)
+        yield from self._natures(reasons)
+
+    def _structure(self) -> Iterator[Offer]:
+        """Offer the rest of what the reasons state, then relations without a reason, each with its ends named."""
+        reasons, structure = self._beside
+        yield from self._in_full(reasons)
+        for placed in structure:
+            self._place_ends(placed)
+            names = [self._name(node_id) for node_id in _ends(placed.relation)]
+            core = self._says(placed, self.writer.nature(placed.relation))
+            yield Offer([core, *names])
+        yield from self._in_full(structure)
+
+    def _neighbours(self) -> Iterator[Offer]:
+        """Offer nodes that no line mentioned so far."""
+        for position, node in enumerate(self.bundle.nodes, start=_AFTER_ALL):
+            if node.node_id not in self._places:
+                self._places[node.node_id] = LineKey(Tier.L2, position, Head.NODE, node.node_id)
+                yield Offer([self._name(node.node_id)])
+                yield from self._node_in_full(node)
+
+    def _details(self, node_ids: Iterable[str]) -> Iterator[Offer]:
+        """Offer details, each clipped to half of what is left."""
+        details = {detail.node_id: detail for detail in self.bundle.details}
+        for position, node_id in enumerate(node_ids, start=2 * _AFTER_ALL):
+            if node_id in details:
+                line = LineKey(Tier.L2, position, Head.DETAIL, node_id)
+                opening = self.writer.head(Head.DETAIL, node_id)
+                yield Offer([Piece(line, opening, long=(Slot.TEXT, details[node_id].detail), share=0.5)])
+
+    def _core(self, placed: _Placed) -> Offer:
+        """Offer why a relation is, or its bare type where no reason is stated or none fits."""
+        bare = [self._says(placed, self.writer.nature(placed.relation)[:1])]
+        if placed.relation.rationale is None:
+            motivation = self.writer.parts([(Slot.MOTIVATION, placed.relation.motivation)])
+            return Offer([self._says(placed, motivation)], bare) if motivation else Offer(bare)
+        return Offer([self._says(placed, long=(Slot.WHY, placed.relation.rationale))], bare)
+
+    def _names(self, relations: Iterable[_Placed]) -> Iterator[Offer]:
+        """Offer the titles of the nodes that relations join."""
+        for placed in relations:
+            self._place_ends(placed)
+            for node_id in _ends(placed.relation):
+                if node_id not in self._named:
+                    self._named.add(node_id)
+                    yield Offer([self._name(node_id)])
+
+    def _natures(self, relations: Iterable[_Placed]) -> Iterator[Offer]:
+        """Offer the types and classes of relations."""
+        for placed in relations:
+            for part in self.writer.nature(placed.relation):
+                yield Offer([Piece(placed.line, "", [part])])
+
+    def _in_full(self, relations: Sequence[_Placed]) -> Iterator[Offer]:
+        """Offer all else that relations and the nodes on them state."""
+        for placed in relations:
+            for part in self.writer.statements(placed.relation):
+                yield Offer([Piece(placed.line, "", [part])])
+        for placed in relations:
+            for node_id in _ends(placed.relation):
+                yield from self._node_in_full(self.bundle.nodes_by_id[node_id])
+        for placed in relations:
+            for part in self.writer.history(placed.relation):
+                yield Offer([Piece(placed.line, "", [part])])
+
+    def _node_in_full(self, node: Node) -> Iterator[Offer]:
+        if node.node_id in self._told:
+            return
+        self._told.add(node.node_id)
+        for part in self.writer.about(node, with_status=node.node_id != self.bundle.root_node_id):
+            yield Offer([Piece(self._places[node.node_id], "", [part])])
+
+    def _name(self, node_id: str) -> Piece:
+        node = self.bundle.nodes_by_id[node_id]
+        return self._about(node, [self.writer.part(Slot.TITLE, _called(node))])
+
+    def _about(self, node: Node, parts: Sequence[Part] = (), long: tuple[Slot, str] | None = None) -> Piece:
+        line = self._places[node.node_id]
+        return Piece(line, self.writer.head(line.head, node.node_id), parts, long)
+
+    def _says(self, placed: _Placed, parts: Sequence[Part] = (), long: tuple[Slot, str] | None = None) -> Piece:
+        return Piece(placed.line, self.writer.head(Head.RELATION, *_ends(placed.relation)), parts, long)
+
+    def _place_ends(self, placed: _Placed) -> None:
+        """Give each end of a relation that has no line yet its place right above the relation."""
+        for node_id in _ends(placed.relation):
+            line = LineKey(placed.line.tier, placed.line.position, Head.NODE, node_id)
+            self._places.setdefault(node_id, line)
+
+
+def _placed(tier: Tier, position: int, relation: Relation) -> _Placed:
+    return _Placed(LineKey(tier, position, Head.RELATION, relation.relation_id), relation)
+
+
+def _ends(relation: Relation) -> tuple[str, str]:
+    return relation.source_node_id, relation.target_node_id
+
+
+def _called(node: Node) -> str:
+    return node.title if node.title.strip() else node.node_id

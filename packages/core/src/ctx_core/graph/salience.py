@@ -1,0 +1,99 @@
+"""What matters first: how well a relation is explained, and the order that follows from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.graph.model import RelationClass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ctx_core.graph.model import Bundle, Relation
+
+CLASS_RANK: Final = {relation_class: rank for rank, relation_class in enumerate(RelationClass)}
+
+# The classes that causal density counts; a graph of rules alone explains no event.
+DENSITY_CLASSES: Final = frozenset({RelationClass.CAUSAL, RelationClass.MOTIVATIONAL, RelationClass.EVIDENTIAL})
+
+# A stated reason weighs twice any other statement, and any statement weighs as much as the strongest class:
+# a class is one word that a writer may have picked wrongly, a rationale is a sentence somebody wrote.
+_STATEMENTS: Final = (
+    ("rationale", 2.0),
+    ("method", 1.0),
+    ("evidence", 1.0),
+    ("decision_id", 1.0),
+    ("caused_by_node_id", 1.0),
+    ("sequence", 1.0),
+    ("motivation", 0.5),
+)
+_CLASSES: Final[Mapping[str, float]] = {
+    RelationClass.CAUSAL: 1.0,
+    RelationClass.MOTIVATIONAL: 0.8,
+    RelationClass.EVIDENTIAL: 0.6,
+    RelationClass.CONSTRAINT: 0.5,
+    RelationClass.PROCEDURAL: 0.3,
+    RelationClass.STRUCTURAL: 0.1,
+}
+_DOUBT: Final = 0.8
+
+
+def strength(relation: Relation) -> float:
+    """Return how well a relation is explained: from 0.1 (a bare structural one) to 8.5."""
+    stated = sum(weight for name, weight in _STATEMENTS if getattr(relation, name) is not None)
+    total = stated + _CLASSES[relation.semantic_class]
+    return total * _DOUBT if is_doubted(relation) else total
+
+
+def is_doubted(relation: Relation) -> bool:
+    """Say whether its own author gave the relation a low confidence."""
+    confidence = relation.confidence
+    if confidence is None:
+        return False
+    return confidence < 0.5 if isinstance(confidence, (int, float)) else confidence.strip().lower() == "low"
+
+
+def is_explained(relation: Relation) -> bool:
+    """Say whether a relation states a reason, a purpose, or what shows it."""
+    return bool(relation.rationale or relation.motivation or relation.evidence)
+
+
+def reason(relation: Relation) -> str | None:
+    """Return the best answer the relation has to *why*: its rationale, or else its motivation."""
+    return relation.rationale or relation.motivation
+
+
+def by_salience(relations: Iterable[Relation], depths: Mapping[str, int]) -> list[Relation]:
+    """Order relations most salient first: explained ones, then by class, then near the root; ties keep their order."""
+
+    def key(relation: Relation) -> tuple[bool, int, int]:
+        near = min(depths.get(relation.source_node_id, _FAR), depths.get(relation.target_node_id, _FAR))
+        return not is_explained(relation), CLASS_RANK[RelationClass(relation.semantic_class)], near
+
+    return sorted(relations, key=key)
+
+
+def depths(bundle: Bundle, start: Iterable[str]) -> dict[str, int]:
+    """Return how many relations, in any direction, each node is away from the nodes in `start`."""
+    neighbours: dict[str, list[str]] = {}
+    for relation in bundle.relations:
+        neighbours.setdefault(relation.source_node_id, []).append(relation.target_node_id)
+        neighbours.setdefault(relation.target_node_id, []).append(relation.source_node_id)
+    found = dict.fromkeys(start, 0)
+    ring, depth = list(found), 0
+    while ring:
+        depth += 1
+        reached = [other for node in ring for other in neighbours.get(node, ())]
+        ring = [node for node in dict.fromkeys(reached) if node not in found]
+        found.update(dict.fromkeys(ring, depth))
+    return found
+
+
+def causal_density(bundle: Bundle) -> float:
+    """Return the share of relations that are causal, motivational or evidential; 0 where there are none."""
+    if not bundle.relations:
+        return 0.0
+    return sum(relation.semantic_class in DENSITY_CLASSES for relation in bundle.relations) / len(bundle.relations)
+
+
+_FAR: Final = 1 << 30
