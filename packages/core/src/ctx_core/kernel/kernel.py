@@ -1,0 +1,360 @@
+"""ContextKernel: commands in, contexts out."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Self, cast
+
+from ctx_core.errors import ContentHashConflict, IdempotencyConflict, InvalidInput, RevisionConflict
+from ctx_core.kernel.commands import DEFAULT_ROLE, Accepted, EntityKind, Operation, UpdateContext
+from ctx_core.kernel.events import Clock, compose
+from ctx_core.kernel.ports import Direction, KernelStores
+from ctx_core.kernel.projection import Projection
+from ctx_core.kernel.queries import MAX_DEPTH, Reader, Shape, validate_scope
+from ctx_core.kernel.traversal import Bounds
+from ctx_core.telemetry import span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ctx_core.graph.modes import RehydrationMode
+    from ctx_core.graph.tiers import Tier
+    from ctx_core.kernel.ports import (
+        DetailStore,
+        EventStore,
+        GraphStore,
+        Head,
+        ProgressStore,
+        RecordedEvent,
+        SnapshotStore,
+    )
+    from ctx_core.kernel.queries import ContextView, NodeDetailView, ScopeCheck, SessionView, Snapshot
+
+# Eight writers that hammer one aggregate lose a race a few times in a row; a hundred times means something is broken.
+_RACES: Final = 100
+
+
+class ContextKernel:
+    """Keeps a graph of explained relations as a log of commands, and renders parts of it for a prompt.
+
+    `ContextKernel.open("sqlite:///context.db")` is the whole kernel in one file. At scale it is put together from
+    servers: with `is_inline=False` it appends only, and `ctx project` workers bring events into the read model.
+
+    Args:
+        is_inline: Project each event right after it was appended, so that a read sees what was just written.
+    """
+
+    def __init__(
+        self,
+        *,
+        events: EventStore,
+        graph: GraphStore,
+        details: DetailStore,
+        progress: ProgressStore,
+        snapshots: SnapshotStore,
+        is_inline: bool = True,
+    ) -> None:
+        stores = KernelStores(events=events, graph=graph, details=details, progress=progress, snapshots=snapshots)
+        self._stand_on(stores, is_inline=is_inline, url=None)
+
+    @classmethod
+    def over(cls, stores: KernelStores, *, is_inline: bool = True, url: str | None = None) -> ContextKernel:
+        """Return a kernel over a set of stores that share transactions; `url` is where they were opened from."""
+        kernel = cls.__new__(cls)
+        kernel._stand_on(stores, is_inline=is_inline, url=url)  # noqa: SLF001 - another way to build this very class
+        return kernel
+
+    @classmethod
+    def open(cls, url: str = "memory://") -> ContextKernel:
+        """Open a kernel that keeps everything in one place: `sqlite:///context.db` or `memory://`."""
+        # Stores stand above the kernel; the kernel knows their name and nothing else.
+        stores = import_module("ctx_core.stores.open").open_kernel_stores(url)
+        return cls.over(stores, url=url)
+
+    def _stand_on(self, stores: KernelStores, *, is_inline: bool, url: str | None) -> None:
+        self._stores = stores
+        self._is_inline = is_inline
+        self._url = url
+        self._clock = Clock()
+        self._projection = Projection(graph=stores.graph, details=stores.details, progress=stores.progress)
+        self._reader = Reader(stores=stores)
+
+    @property
+    def stores(self) -> KernelStores:
+        """What the kernel stands on."""
+        return self._stores
+
+    @property
+    def projection(self) -> Projection:
+        """What brings events into the read model."""
+        return self._projection
+
+    def update_context(self, command: UpdateContext | None = None, /, **fields: Any) -> Accepted:
+        """Accept changes: pass an `UpdateContext`, or its fields.
+
+        Raises:
+            IdempotencyConflict: The key was accepted before with other changes.
+            RevisionConflict: The aggregate is at another revision than expected.
+            ContentHashConflict: The aggregate's last event has another hash than expected.
+        """
+        command = _one_command(command, fields)
+        with span("rehydration.update_context"):
+            for attempt in range(_RACES):
+                try:
+                    with self._stores.writing():
+                        return self._accept(command)
+                except _LostRaceError as lost:
+                    if attempt == _RACES - 1:
+                        raise lost.conflict from None
+                    time.sleep(random.uniform(0, 0.002 * (attempt + 1)))  # noqa: S311 - jitter, not a secret
+        raise AssertionError("the last attempt either returns or raises")
+
+    def get_context(
+        self,
+        root_node_id: str,
+        *,
+        role: str = DEFAULT_ROLE,
+        max_tokens: int | None = None,
+        depth: int = 10,
+        mode: RehydrationMode | str = "auto",
+        max_tier: Tier | str | None = None,
+        focus: str | None = None,
+        direction: Direction | str = Direction.OUT,
+        max_nodes: int = 2_000,
+    ) -> ContextView:
+        """Return what lies within `depth` relations of a root, rendered within `max_tokens`.
+
+        Raises:
+            NodeNotFound: There is no such root.
+        """
+        return self._reader.context(
+            root_node_id,
+            role=role,
+            shape=Shape(max_tokens=max_tokens, mode=mode, max_tier=max_tier, focus=focus),
+            bounds=Bounds(depth=_depth(depth), max_nodes=max_nodes),
+            direction=_direction(direction),
+        )
+
+    def get_context_path(
+        self,
+        root_node_id: str,
+        target_node_id: str,
+        *,
+        role: str = DEFAULT_ROLE,
+        max_tokens: int | None = None,
+        mode: RehydrationMode | str = "auto",
+        max_tier: Tier | str | None = None,
+        subtree_depth: int = MAX_DEPTH,
+        direction: Direction | str = Direction.OUT,
+    ) -> ContextView:
+        """Return the shortest path from a root to a target and what lies below the target, rendered.
+
+        Without a path it is the neighborhood of the target, and `fallback` says so.
+
+        Raises:
+            NodeNotFound: There is no such target.
+        """
+        return self._reader.context_path(
+            root_node_id,
+            target_node_id,
+            role=role,
+            shape=Shape(max_tokens=max_tokens, mode=mode, max_tier=max_tier),
+            subtree_depth=_depth(subtree_depth, least=0),
+            direction=_direction(direction),
+        )
+
+    def rehydrate_session(
+        self,
+        root_node_id: str,
+        *,
+        roles: Sequence[str],
+        max_tokens: int | None = None,
+        depth: int = 10,
+        mode: RehydrationMode | str = "auto",
+        max_tier: Tier | str | None = None,
+        direction: Direction | str = Direction.OUT,
+        snapshot_ttl_seconds: float | None = None,
+    ) -> SessionView:
+        """Return the context of several roles over one read of the graph.
+
+        With `snapshot_ttl_seconds` the session is kept for that long, and `get_snapshot` returns it.
+        """
+        if snapshot_ttl_seconds is not None and snapshot_ttl_seconds <= 0:
+            raise InvalidInput(f"snapshot_ttl_seconds must be above 0, not {snapshot_ttl_seconds}")
+        return self._reader.session(
+            root_node_id,
+            roles,
+            shape=Shape(max_tokens=max_tokens, mode=mode, max_tier=max_tier),
+            bounds=Bounds(depth=_depth(depth)),
+            direction=_direction(direction),
+            snapshot_ttl_seconds=snapshot_ttl_seconds,
+        )
+
+    def get_snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """Return a kept session, or None when there is none under this id any more."""
+        return self._reader.snapshot(snapshot_id)
+
+    def get_node_detail(self, node_id: str) -> NodeDetailView:
+        """Return a node and its detail.
+
+        Raises:
+            NodeNotFound: There is no such node.
+        """
+        return self._reader.node_detail(node_id)
+
+    def validate_scope(self, required: Iterable[str], provided: Iterable[str]) -> ScopeCheck:
+        """Compare the scopes that are required with those that are provided; both must be the same set."""
+        return validate_scope(required, provided)
+
+    async def aupdate_context(self, command: UpdateContext | None = None, /, **fields: Any) -> Accepted:
+        """As `update_context`, in a worker thread."""
+        return await asyncio.to_thread(self.update_context, command, **fields)
+
+    async def aget_context(self, root_node_id: str, **options: Any) -> ContextView:
+        """As `get_context`, in a worker thread."""
+        return await asyncio.to_thread(self.get_context, root_node_id, **options)
+
+    async def aget_context_path(self, root_node_id: str, target_node_id: str, **options: Any) -> ContextView:
+        """As `get_context_path`, in a worker thread."""
+        return await asyncio.to_thread(self.get_context_path, root_node_id, target_node_id, **options)
+
+    async def arehydrate_session(self, root_node_id: str, **options: Any) -> SessionView:
+        """As `rehydrate_session`, in a worker thread."""
+        return await asyncio.to_thread(self.rehydrate_session, root_node_id, **options)
+
+    async def aget_snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """As `get_snapshot`, in a worker thread."""
+        return await asyncio.to_thread(self.get_snapshot, snapshot_id)
+
+    async def aget_node_detail(self, node_id: str) -> NodeDetailView:
+        """As `get_node_detail`, in a worker thread."""
+        return await asyncio.to_thread(self.get_node_detail, node_id)
+
+    def close(self) -> None:
+        """Let go of connections and files."""
+        self._stores.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ContextKernel({self._url or type(self._stores.events).__name__!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A file is opened again where the copy is; everything else travels as far as its stores do.
+        if self._url is not None and not self._url.startswith("memory:"):
+            return ContextKernel.open, (self._url,)
+        return _revive, (self._stores, self._is_inline, self._url)
+
+    def _accept(self, command: UpdateContext) -> Accepted:
+        if command.idempotency_key is not None:
+            earlier = self._stores.events.find(command.aggregate, command.idempotency_key)
+            if earlier is not None:
+                return self._replay(command, earlier)
+        head = self._stores.events.head(command.aggregate)
+        _check_expectations(command, head)
+        event = compose(command, revision=head.revision + 1, clock=self._clock.tick(after=head.clock))
+        try:
+            recorded = self._stores.events.append(event)
+        except RevisionConflict as conflict:
+            raise _LostRaceError(conflict) from None
+        self._project(recorded)
+        return _accepted(recorded, is_projected=self._is_inline, warnings=self._warnings(command))
+
+    def _replay(self, command: UpdateContext, earlier: RecordedEvent) -> Accepted:
+        first = earlier.event.data.content_hash
+        if command.content_hash != first:
+            key = f"idempotency key {command.idempotency_key!r} of {command.aggregate}"
+            raise IdempotencyConflict(key, expected=first, actual=command.content_hash)
+        # The first attempt may have been cut off between append and projection.
+        self._project(earlier)
+        return _accepted(earlier, is_projected=self._is_inline, is_replay=True)
+
+    def _project(self, recorded: RecordedEvent) -> None:
+        if self._is_inline:
+            self._projection.apply([recorded])
+
+    def _warnings(self, command: UpdateContext) -> tuple[str, ...]:
+        if not command.changes:
+            return ("the command changes nothing",)
+        updated = [
+            change.entity_id
+            for change in command.checked_changes
+            if change.operation is Operation.UPDATE and change.entity_kind is EntityKind.NODE
+        ]
+        if not updated or not self._is_inline:
+            return ()
+        known = self._stores.graph.nodes(updated)
+        return tuple(
+            f"UPDATE of node {node_id!r} waits: no such node exists yet" for node_id in updated if node_id not in known
+        )
+
+
+class _LostRaceError(Exception):
+    """Another writer appended first; the command is to be looked at again."""
+
+    def __init__(self, conflict: RevisionConflict) -> None:
+        super().__init__(conflict)
+        self.conflict = conflict
+
+
+def _revive(stores: KernelStores, is_inline: bool, url: str | None) -> ContextKernel:
+    return ContextKernel.over(stores, is_inline=is_inline, url=url)
+
+
+def _one_command(command: UpdateContext | None, fields: dict[str, Any]) -> UpdateContext:
+    if command is None:
+        try:
+            return UpdateContext(**fields)
+        except TypeError as error:
+            raise InvalidInput(f"the command cannot be read: {error}") from None
+    if fields:
+        raise InvalidInput(f"pass an UpdateContext or its fields, not both; the fields are {', '.join(fields)}")
+    if not isinstance(cast("Any", command), UpdateContext):
+        raise InvalidInput(f"a command is an UpdateContext, not {type(command).__name__}")
+    return command
+
+
+def _check_expectations(command: UpdateContext, head: Head) -> None:
+    if command.expected_revision is not None and command.expected_revision != head.revision:
+        raise RevisionConflict(str(command.aggregate), expected=command.expected_revision, actual=head.revision)
+    if command.expected_content_hash is not None and command.expected_content_hash != head.content_hash:
+        raise ContentHashConflict(
+            str(command.aggregate), expected=command.expected_content_hash, actual=head.content_hash
+        )
+
+
+def _accepted(
+    recorded: RecordedEvent, *, is_projected: bool, is_replay: bool = False, warnings: tuple[str, ...] = ()
+) -> Accepted:
+    event = recorded.event
+    return Accepted(
+        root_node_id=event.data.root_node_id,
+        role=event.data.role,
+        revision=event.data.revision,
+        content_hash=event.data.content_hash,
+        event_id=event.event_id,
+        accepted_at=event.recorded_at,
+        is_replay=is_replay,
+        is_projected=is_projected,
+        warnings=warnings,
+    )
+
+
+def _depth(depth: int, *, least: int = 1) -> int:
+    if not isinstance(cast("Any", depth), int) or depth < 0:
+        raise InvalidInput(f"depth must be a whole number from {least}, not {depth!r}")
+    return min(max(depth, least), MAX_DEPTH)
+
+
+def _direction(direction: Direction | str) -> Direction:
+    try:
+        return Direction(direction)
+    except ValueError:
+        raise InvalidInput(f"unknown direction {direction!r}; known are {', '.join(Direction)}") from None

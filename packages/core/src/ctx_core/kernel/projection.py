@@ -1,0 +1,108 @@
+"""Events to read model: idempotent, in any order, from any number of workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.errors import InvalidInput
+from ctx_core.kernel.commands import EntityKind, Operation, canonical_hash
+from ctx_core.kernel.register import Effect, Write
+from ctx_core.telemetry import metric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ctx_core.graph.model import Node, NodeDetail, Relation
+    from ctx_core.kernel.events import ContextUpdated
+    from ctx_core.kernel.ports import DetailStore, EventStore, GraphStore, ProgressStore, RecordedEvent
+
+CONSUMER: Final = "context-projection"
+_REBUILD_BATCH: Final = 200
+
+_EFFECTS: Final = {
+    Operation.CREATE: Effect.REPLACE,
+    Operation.UPSERT: Effect.REPLACE,
+    Operation.UPDATE: Effect.PATCH,
+    Operation.DELETE: Effect.REMOVE,
+}
+
+
+def writes_of(event: ContextUpdated) -> list[Write]:
+    """Return what an event writes; `InvalidInput` where it could not be read back."""
+    return [_write(event, index) for index in range(len(event.data.changes))]
+
+
+def _write(event: ContextUpdated, index: int) -> Write:
+    try:
+        change = event.data.changes[index].change()
+    except InvalidInput as error:
+        raise InvalidInput(f"change {index} of event {event.event_id!r}: {error}") from None
+    effect, values = _EFFECTS[Operation(change.operation)], dict(change.payload)
+    if change.entity_kind is EntityKind.DETAIL and effect is not Effect.REMOVE:
+        # A detail is one text, so an update of it is the whole of it.
+        effect, values = Effect.REPLACE, {"detail": "", **values, "revision": event.data.revision}
+    return Write(
+        kind=EntityKind(change.entity_kind),
+        entity_id=change.entity_id,
+        stamp=event.stamp(index),
+        effect=effect,
+        fields=values,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """Brings events into the read model, once per consumer and event id."""
+
+    graph: GraphStore
+    details: DetailStore
+    progress: ProgressStore
+    consumer: str = CONSUMER
+
+    def apply(self, recorded: Sequence[RecordedEvent]) -> int:
+        """Project the events that are new to this consumer, and return how many those were.
+
+        A crash between the steps is harmless: the events come again, and writing them again changes nothing.
+        """
+        by_id = {item.event.event_id: item for item in recorded}
+        known = self.progress.processed(self.consumer, by_id.keys())
+        fresh = [item for event_id, item in by_id.items() if event_id not in known]
+        if not fresh:
+            return 0
+        writes = [write for item in fresh for write in writes_of(item.event)]
+        in_detail = [write for write in writes if write.kind is EntityKind.DETAIL]
+        in_graph = [write for write in writes if write.kind is not EntityKind.DETAIL]
+        if in_graph:
+            self.graph.write(in_graph)
+        if in_detail:
+            self.details.write(in_detail)
+        self.progress.record(self.consumer, fresh)
+        metric("ctx.projection.events", len(fresh))
+        return len(fresh)
+
+    def catch_up(self, events: EventStore, *, after: int = 0) -> int:
+        """Project everything in the log behind a position that is not projected yet; 0 rebuilds an empty read model."""
+        return sum(self.apply(batch) for batch in _batches(events.read(after=after)))
+
+    def content_hash(self) -> str:
+        """Return the SHA-256 in hex of the whole read model; equal hashes mean equal nodes, relations and details."""
+        # Stores sort text each in their own way, so the order here is that of the hashes.
+        hashes = sorted(map(_entity_hash, chain(self.graph.scan(), self.details.scan())))
+        return canonical_hash(hashes)
+
+
+def _entity_hash(entity: Node | Relation | NodeDetail) -> str:
+    return canonical_hash([type(entity).__name__, entity.to_dict()])
+
+
+def _batches(recorded: Iterable[RecordedEvent]) -> Iterable[list[RecordedEvent]]:
+    batch: list[RecordedEvent] = []
+    for item in recorded:
+        batch.append(item)
+        if len(batch) == _REBUILD_BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

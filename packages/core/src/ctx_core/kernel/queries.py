@@ -1,0 +1,363 @@
+"""What can be read: a context, the path to one of its nodes, a session of several roles, a detail."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from ctx_core.errors import InvalidInput, NodeNotFound
+from ctx_core.graph.model import Bundle, Node, NodeDetail
+from ctx_core.graph.modes import Endpoint, RehydrationMode
+from ctx_core.graph.render import render
+from ctx_core.kernel.commands import Aggregate, canonical_hash, canonical_json, require_text
+from ctx_core.kernel.projection import CONSUMER
+from ctx_core.kernel.traversal import Bounds, Neighborhood, neighborhood, shortest_path
+from ctx_core.telemetry import metric, span
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping, Sequence
+
+    from ctx_core.graph.render import RenderedContext
+    from ctx_core.graph.tiers import Tier
+    from ctx_core.kernel.ports import Direction, KernelStores, Watermark
+
+MAX_DEPTH: Final = 25
+_PATH_BOUNDS: Final = Bounds(depth=MAX_DEPTH, max_nodes=20_000, max_relations=2_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds that the parts of a read took."""
+
+    graph_seconds: float = 0.0
+    detail_seconds: float = 0.0
+    render_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How a context is to be rendered; the arguments of `graph.render`."""
+
+    max_tokens: int | None = None
+    mode: RehydrationMode | str = RehydrationMode.AUTO
+    max_tier: Tier | str | None = None
+    focus: str | None = None
+    endpoint: Endpoint = Endpoint.NEIGHBORHOOD
+
+    def render(self, bundle: Bundle) -> RenderedContext:
+        """Return the text of a bundle in this shape."""
+        return render(
+            bundle,
+            max_tokens=self.max_tokens,
+            mode=self.mode,
+            max_tier=self.max_tier,
+            focus=self.focus,
+            endpoint=self.endpoint,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextView:
+    """One context as text, and what it is made of.
+
+    Args:
+        revision: Of the aggregate, as far as the read model shows it; 0 when nothing was written under this root and
+            role. It is what the next command expects.
+        content_hash: Of that revision; None for revision 0.
+        fallback: Why this is another context than the one asked for; None when it is the one.
+        crowded: Nodes with more relations than a read follows; some of theirs are missing here.
+        is_cut: More nodes were in reach than a read takes.
+    """
+
+    root_node_id: str
+    role: str
+    bundle: Bundle
+    rendered: RenderedContext
+    revision: int
+    content_hash: str | None
+    path: tuple[str, ...] = ()
+    fallback: str | None = None
+    crowded: tuple[str, ...] = ()
+    is_cut: bool = False
+    timing: Timing = field(default_factory=Timing, compare=False)
+    served_at: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+
+    @property
+    def text(self) -> str:
+        """The rendered text."""
+        return self.rendered.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """The contexts of several roles over one read of the graph.
+
+    Args:
+        contexts: By role, in the order they were asked for.
+        snapshot_id: Under which the session can be read back, if it was to be kept.
+    """
+
+    root_node_id: str
+    contexts: Mapping[str, ContextView] = field(hash=False)
+    snapshot_id: str | None = None
+    timing: Timing = field(default_factory=Timing, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A session as it was kept: the graph once, and what each role saw of it."""
+
+    snapshot_id: str
+    root_node_id: str
+    created_at: datetime
+    bundle: Bundle
+    revisions: Mapping[str, int] = field(hash=False)
+    texts: Mapping[str, str] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDetailView:
+    """A node and the long text that belongs to it, if any."""
+
+    node: Node
+    detail: NodeDetail | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeCheck:
+    """Whether two sets of scopes are the same, and how they differ."""
+
+    required: tuple[str, ...]
+    provided: tuple[str, ...]
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+
+    @property
+    def is_allowed(self) -> bool:
+        """Nothing is missing, and nothing is provided beyond what is required."""
+        return not self.missing and not self.extra
+
+    @property
+    def reason(self) -> str:
+        """The outcome in words."""
+        parts = [f"missing {', '.join(self.missing)}"] if self.missing else []
+        parts += [f"not required {', '.join(self.extra)}"] if self.extra else []
+        return "; ".join(parts) or "the scopes match"
+
+
+def validate_scope(required: Iterable[str], provided: Iterable[str]) -> ScopeCheck:
+    """Compare two sets of scopes; blank ones and repetitions do not count."""
+    wanted, given = _scopes(required), _scopes(provided)
+    return ScopeCheck(
+        required=tuple(sorted(wanted)),
+        provided=tuple(sorted(given)),
+        missing=tuple(sorted(wanted - given)),
+        extra=tuple(sorted(given - wanted)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """Answers every query from the read model."""
+
+    stores: KernelStores
+    consumer: str = CONSUMER
+
+    def context(
+        self, root_node_id: str, *, role: str, shape: Shape, bounds: Bounds, direction: Direction
+    ) -> ContextView:
+        """Return what lies around a root, rendered."""
+        with self.stores.reading():
+            loaded = self._around(require_text(root_node_id, "root_node_id"), bounds, direction)
+            mark = self._mark(root_node_id, role)
+        return _observed("GetContext", loaded.view(role, mark, shape))
+
+    def context_path(
+        self, root: str, target: str, *, role: str, shape: Shape, subtree_depth: int, direction: Direction
+    ) -> ContextView:
+        """Return the shortest path from a root to a target and what lies below the target, rendered with it in focus."""
+        require_text(root, "root_node_id")
+        require_text(target, "target_node_id")
+        with self.stores.reading():
+            loaded = self._along(root, target, subtree_depth, direction)
+            mark = self._mark(root, role)
+        return _observed(
+            "GetContextPath",
+            loaded.view(role, mark, replace(shape, focus=shape.focus or target, endpoint=Endpoint.FOCUSED_PATH)),
+        )
+
+    def session(
+        self,
+        root_node_id: str,
+        roles: Sequence[str],
+        *,
+        shape: Shape,
+        bounds: Bounds,
+        direction: Direction,
+        snapshot_ttl_seconds: float | None,
+    ) -> SessionView:
+        """Return the context of several roles over one read, and keep it if a time to live is given."""
+        names = _roles(roles)
+        with self.stores.reading():
+            loaded = self._around(require_text(root_node_id, "root_node_id"), bounds, direction)
+            marks = {role: self._mark(root_node_id, role) for role in names}
+        shape = replace(shape, endpoint=Endpoint.SESSION)
+        contexts = {role: loaded.view(role, mark, shape) for role, mark in marks.items()}
+        snapshot_id = None
+        if snapshot_ttl_seconds is not None:
+            snapshot_id, document = _document(root_node_id, contexts)
+            self.stores.snapshots.save(snapshot_id, document, ttl_seconds=snapshot_ttl_seconds)
+        metric("rehydration.session.role_count", len(contexts))
+        return SessionView(root_node_id=root_node_id, contexts=contexts, snapshot_id=snapshot_id, timing=loaded.timing)
+
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """Return a kept session, or None when there is none under this id any more."""
+        document = self.stores.snapshots.load(snapshot_id)
+        if document is None:
+            return None
+        values: dict[str, Any] = json.loads(document)
+        return Snapshot(
+            snapshot_id=snapshot_id,
+            root_node_id=values["root_node_id"],
+            created_at=datetime.fromisoformat(values["created_at"]),
+            bundle=Bundle.from_dict(values["bundle"]),
+            revisions=values["revisions"],
+            texts=values["texts"],
+        )
+
+    def node_detail(self, node_id: str) -> NodeDetailView:
+        """Return a node and its detail; `NodeNotFound` when there is no such node."""
+        require_text(node_id, "node_id")
+        with self.stores.reading():
+            node = self.stores.graph.nodes([node_id]).get(node_id)
+            if node is None:
+                raise NodeNotFound(node_id)
+            return NodeDetailView(node=node, detail=self.stores.details.details([node_id]).get(node_id))
+
+    def _mark(self, root_node_id: str, role: str) -> Watermark:
+        return self.stores.progress.watermark(self.consumer, Aggregate(root_node_id, require_text(role, "role")))
+
+    def _around(self, root: str, bounds: Bounds, direction: Direction) -> _Loaded:
+        watch = _Stopwatch()
+        with watch("graph_seconds"), span("rehydration.graph_load"):
+            found = neighborhood(self.stores.graph, [root], bounds=bounds, direction=direction)
+        if root not in found.nodes:
+            raise NodeNotFound(root)
+        with watch("detail_seconds"), span("rehydration.detail_load"):
+            details = self.stores.details.details(list(found.nodes))
+        return _Loaded(root=root, found=found, details=details, timing=watch.timing)
+
+    def _along(self, root: str, target: str, subtree_depth: int, direction: Direction) -> _Loaded:
+        graph, watch = self.stores.graph, _Stopwatch()
+        with watch("graph_seconds"), span("rehydration.graph_load"):
+            path = shortest_path(graph, root, target, bounds=_PATH_BOUNDS, direction=direction)
+            if len(path) <= 1:
+                why = _no_path(root, target)
+                return replace(self._around(target, Bounds(), direction), fallback=why)
+            below = Bounds(depth=subtree_depth)
+            found = neighborhood(graph, [target], bounds=below, direction=direction, beside=path[:-1])
+        with watch("detail_seconds"), span("rehydration.detail_load"):
+            details = self.stores.details.details(list(path))
+        return _Loaded(root=root, found=found, details=details, timing=watch.timing, path=path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loaded:
+    """What was read, before it is rendered for a role."""
+
+    root: str
+    found: Neighborhood
+    details: Mapping[str, NodeDetail]
+    timing: Timing
+    path: tuple[str, ...] = ()
+    fallback: str | None = None
+
+    def view(self, role: str, mark: Watermark, shape: Shape) -> ContextView:
+        start = time.perf_counter()
+        bundle = Bundle(
+            root_node_id=self.root,
+            nodes=tuple(self.found.nodes.values()),
+            relations=self.found.relations,
+            details=tuple(self.details.values()),
+            revision=mark.revision,
+        )
+        with span("rehydration.render"):
+            rendered = shape.render(bundle)
+        return ContextView(
+            root_node_id=self.root,
+            role=role,
+            bundle=bundle,
+            rendered=rendered,
+            revision=mark.revision,
+            content_hash=mark.content_hash,
+            path=self.path,
+            fallback=self.fallback,
+            crowded=self.found.crowded,
+            is_cut=self.found.is_cut,
+            timing=replace(self.timing, render_seconds=time.perf_counter() - start),
+        )
+
+
+class _Stopwatch:
+    """Collects the seconds of named parts into a `Timing`."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, part: str) -> Generator[None]:
+        start = time.perf_counter()
+        yield
+        self._seconds[part] = time.perf_counter() - start
+
+    @property
+    def timing(self) -> Timing:
+        return Timing(**self._seconds)
+
+
+def _observed(rpc: str, view: ContextView) -> ContextView:
+    """Record a read's figures, and return it."""
+    timing, bundle = view.timing, view.bundle
+    figures = {
+        "rehydration.session.graph_load.duration": timing.graph_seconds,
+        "rehydration.session.detail_load.duration": timing.detail_seconds,
+        "rehydration.session.render.duration": timing.render_seconds,
+        "rehydration.bundle.nodes": len(bundle.nodes),
+        "rehydration.bundle.relationships": len(bundle.relations),
+        "rehydration.bundle.details": len(bundle.details),
+    }
+    for name, value in figures.items():
+        metric(name, value, rpc=rpc)
+    return view
+
+
+def _no_path(root: str, target: str) -> str:
+    way = f"no path leads from {root!r} to {target!r} within {MAX_DEPTH} relations"
+    return f"{'the target is the root' if root == target else way}; this is the neighborhood of {target!r}"
+
+
+def _roles(roles: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(roles, str) or not roles:
+        raise InvalidInput("roles must be a list of at least one role")
+    return tuple(dict.fromkeys(require_text(role, "role") for role in roles))
+
+
+def _document(root_node_id: str, contexts: Mapping[str, ContextView]) -> tuple[str, str]:
+    """Return the id and the text under which a session is kept; equal sessions share both but for the time."""
+    first = next(iter(contexts.values()))
+    content = {
+        "root_node_id": root_node_id,
+        "bundle": first.bundle.to_dict(),
+        "revisions": {role: view.revision for role, view in contexts.items()},
+        "texts": {role: view.text for role, view in contexts.items()},
+    }
+    document = canonical_json({**content, "created_at": datetime.now(UTC).isoformat()})
+    return f"snapshot-{canonical_hash(content)[:32]}", document
+
+
+def _scopes(scopes: Iterable[str]) -> set[str]:
+    return {scope.strip() for scope in scopes if scope.strip()}
