@@ -115,20 +115,15 @@ def code(sample: Sample) -> Detection | None:
         for language, anchor in _ANCHORS.items()
         if any(map(anchor.match, lines))
     }
+    # TypeScript is JavaScript with more: its own lines decide for it, and those of JavaScript count for it.
+    if scores.get("typescript"):
+        scores["typescript"] += scores.pop("javascript", 0)
     if not scores:
         return None
-    language = _closest(scores)
+    language = max(scores, key=lambda name: scores[name])
     own = scores[language] / len(lines)
-    if own >= 0.2 and looks >= 0.5:
-        return Detection(content_type=ContentType.CODE, language=language, confidence=0.95)
-    return Detection(content_type=ContentType.CODE, language=language, confidence=0.5) if own >= 0.1 else None
-
-
-def _closest(scores: dict[str, int]) -> str:
-    # TypeScript is JavaScript with more: one such line decides.
-    if scores.get("typescript") and scores.get("javascript", 0) >= 0:
-        scores = {**scores, "typescript": scores["typescript"] + scores.get("javascript", 0)}
-    return max(scores, key=lambda language: scores[language])
+    confidence = 0.95 if own >= 0.2 and looks >= 0.5 else 0.5
+    return Detection(content_type=ContentType.CODE, language=language, confidence=confidence) if own >= 0.1 else None
 
 
 def prose(sample: Sample) -> Detection | None:

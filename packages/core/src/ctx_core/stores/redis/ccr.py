@@ -1,0 +1,102 @@
+"""Originals kept in Redis or Valkey, shared by many processes."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from ctx_core.errors import ContentExpired, ContentNotFound, InvalidInput, StoreUnavailable
+from ctx_core.extras import require
+from ctx_core.optimize.ccr import HINT_LENGTH, content_hash, decode, encode, normalized_ref
+
+require("redis", extra="redis")
+
+from redis import Redis, RedisError  # noqa: E402 - says which extra is missing first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Hashes outlive their originals, so that what has gone can be told from what never was.
+_INDEX_FACTOR: Final = 10
+
+
+class RedisCcrStore:
+    """Keeps originals under `{namespace}:ccr:…`; all keys of one original share a cluster slot.
+
+    Args:
+        client: A client that returns bytes, not strings.
+        namespace: First part of every key.
+        ttl_seconds: How long an original can be had after it was last stored; None keeps it as long as the server does.
+    """
+
+    def __init__(self, client: Redis, *, namespace: str = "ctx", ttl_seconds: float | None = None) -> None:
+        if client.get_connection_kwargs().get("decode_responses"):
+            raise InvalidInput("originals are bytes: the client must be made with decode_responses=False")
+        self._client = client
+        self._namespace = namespace
+        self._ttl_seconds = ttl_seconds
+        self._origin: tuple[str, dict[str, Any]] | None = None
+
+    @classmethod
+    def from_url(cls, url: str, *, namespace: str = "ctx", ttl_seconds: float | None = None, **options: Any) -> Self:
+        """Connect to `redis://`, `rediss://` or `unix://`; `options` go to `Redis.from_url`."""
+        store = cls(Redis.from_url(url, **options), namespace=namespace, ttl_seconds=ttl_seconds)
+        store._origin = (url, options)
+        return store
+
+    def put(self, content: str) -> str:
+        """Store `content` and return its full hash."""
+        ref = content_hash(content)
+        milliseconds = None if self._ttl_seconds is None else max(1, int(self._ttl_seconds * 1000))
+        with _translated(), self._client.pipeline(transaction=True) as pipe:
+            pipe.set(self._key(ref), encode(content), px=milliseconds)
+            pipe.sadd(self._index(ref), ref)
+            if milliseconds is not None:
+                pipe.pexpire(self._index(ref), _INDEX_FACTOR * milliseconds)
+            pipe.execute()
+        return ref
+
+    def get(self, ref: str) -> str:
+        """Return the original behind `ref`."""
+        prefix = normalized_ref(ref)
+        if prefix is None:
+            raise ContentNotFound(ref)
+        with _translated():
+            known = [member.decode() for member in self._client.smembers(self._index(prefix))]
+            full = [member for member in known if member.startswith(prefix)]
+            if len(full) != 1:
+                raise ContentNotFound(ref)
+            content = self._client.get(self._key(full[0]))
+        if content is None:
+            raise ContentExpired(ref)
+        return decode(content)
+
+    def close(self) -> None:
+        """Close the connections of the client."""
+        self._client.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._origin is None:
+            raise TypeError("a store made from a client cannot be pickled: clients hold locks; make it with from_url")
+        url, options = self._origin
+        return _connected, (type(self), url, self._namespace, self._ttl_seconds, options)
+
+    def _key(self, ref: str) -> str:
+        return f"{self._index(ref)}:{ref}"
+
+    def _index(self, ref: str) -> str:
+        return f"{self._namespace}:ccr:{{{ref[:HINT_LENGTH]}}}"
+
+
+def _connected(
+    cls: type[RedisCcrStore], url: str, namespace: str, ttl_seconds: float | None, options: dict[str, Any]
+) -> RedisCcrStore:
+    return cls.from_url(url, namespace=namespace, ttl_seconds=ttl_seconds, **options)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except RedisError as error:
+        raise StoreUnavailable(f"Redis failed: {error}") from error
