@@ -1,0 +1,41 @@
+"""The kept lines in their order, with a count at every place where lines are missing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.compressors.base import Compressed, Omission
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+LEGEND_COST: Final = 20
+_LEGEND: Final = re.compile(r"\[log: ([\d,]+) of ([\d,]+) lines[^\]\n]*\]\n?")
+_GAP: Final = re.compile(r"^\[… ([\d,]+) lines?[^\]\n]*\]$", re.MULTILINE)
+
+
+def render(lines: list[str], kept: Collection[int], cut: int) -> Compressed:
+    """Return the kept lines under a legend, each gap counted in its place."""
+    out = [f"[log: {len(kept):,} of {len(lines):,} lines{', times cut' if cut else ''}]"]
+    omissions = [Omission(what="times", count=cut)] if cut else []
+    previous = -1
+    for index in [*sorted(kept), len(lines)]:
+        if gap := index - previous - 1:
+            out.append(f"[… {gap:,} line{'s' if gap > 1 else ''}]")
+            omissions.append(Omission(what="lines", count=gap, where=f"lines {previous + 2}-{index}"))
+        if index < len(lines):
+            out.append(lines[index])
+        previous = index
+    return Compressed(text="\n".join(out), omissions=tuple(omissions))
+
+
+def is_rendered(text: str) -> bool:
+    """Say whether `text` is a rendered log: its legend, lines and gaps add up."""
+    legend = _LEGEND.match(text)
+    if not legend:
+        return False
+    kept, total = (int(number.replace(",", "")) for number in legend.groups())
+    gaps = [int(gap.replace(",", "")) for gap in _GAP.findall(text, legend.end())]
+    rest = text[legend.end() :]
+    return kept + sum(gaps) == total and (rest.count("\n") + 1 if rest else 0) == kept + len(gaps)
