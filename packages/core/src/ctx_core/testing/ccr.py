@@ -8,6 +8,8 @@ class TestMyStore(CcrStoreConformance):
 ```
 """
 
+# ruff: noqa: D102 - the name of a test says what it shows
+
 from __future__ import annotations
 
 import hashlib

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from ctx_core.errors import ContentExpired, ContentNotFound, InvalidInput, StoreUnavailable
 from ctx_core.extras import require
@@ -14,7 +14,7 @@ require("redis", extra="redis")
 from redis import Redis, RedisError  # noqa: E402 - says which extra is missing first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 # Hashes outlive their originals, so that what has gone can be told from what never was.
 _INDEX_FACTOR: Final = 10
@@ -62,11 +62,11 @@ class RedisCcrStore:
         if prefix is None:
             raise ContentNotFound(ref)
         with _translated():
-            known = [member.decode() for member in self._client.smembers(self._index(prefix))]
+            known = [member.decode() for member in cast("set[bytes]", self._client.smembers(self._index(prefix)))]
             full = [member for member in known if member.startswith(prefix)]
             if len(full) != 1:
                 raise ContentNotFound(ref)
-            content = self._client.get(self._key(full[0]))
+            content = cast("bytes | None", self._client.get(self._key(full[0])))
         if content is None:
             raise ContentExpired(ref)
         return decode(content)
@@ -95,7 +95,7 @@ def _connected(
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translated() -> Generator[None]:
     try:
         yield
     except RedisError as error:
