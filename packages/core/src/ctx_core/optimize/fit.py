@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.base import Compressed, Omission
-from ctx_core.optimize.compressors.log.severity import Severity, severity
+from ctx_core.optimize.compressors.log.severity import Severity, rate
 from ctx_core.optimize.compressors.relevance import hits, query_terms
 from ctx_core.tokens import whole_graphemes
 
@@ -85,7 +85,7 @@ def _by_importance(lines: Sequence[_Line], query: str | None) -> list[tuple[int,
     asked: list[tuple[int, int]] = []
     for i, j in places:
         piece = lines[i].pieces[j]
-        grade = severity(piece) if _may_be_bad(piece) else Severity.CALM
+        grade = rate([piece])[0] if _may_be_bad(piece) else Severity.CALM
         if grade in bad and piece not in seen:
             seen.add(piece)
             bad[grade].append((i, j))
