@@ -1,0 +1,73 @@
+"""Vectors that were computed once, kept in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from ctx_core.embeddings.base import embed_all
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Sequence
+
+    from ctx_core.embeddings.base import Embedder
+
+
+class CachingEmbedder:
+    """Asks another embedder only for texts that it has not seen lately; failures are not kept.
+
+    The key holds the content's hash, the model and the dimension, so another model never meets the old one's vectors.
+
+    Args:
+        embedder: The embedder asked.
+        max_entries: The most vectors kept; the least recently used leaves first.
+    """
+
+    def __init__(self, embedder: Embedder, *, max_entries: int = 10_000) -> None:
+        self.embedder = embedder
+        self.max_entries = max_entries
+        self._kept: OrderedDict[tuple[str, int, bytes], array[float]] = OrderedDict()
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"embedder": self.embedder, "max_entries": self.max_entries}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)
+
+    @property
+    def model(self) -> str:
+        """Name of the embedder's model."""
+        return self.embedder.model
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector."""
+        return self.embedder.dimension
+
+    @property
+    def similarity_floor(self) -> float:
+        """Cosine below which two texts have nothing to do with each other."""
+        return self.embedder.similarity_floor
+
+    def embed(self, texts: Sequence[str]) -> list[array[float]]:
+        """Return one unit vector for each text; equal texts are asked for once."""
+        keys = [self._key(text) for text in texts]
+        with self._lock:
+            found = {key: self._kept[key] for key in keys if key in self._kept}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        found |= zip(missing, embed_all(self.embedder, list(missing.values())), strict=True)
+        with self._lock:
+            self._kept |= found
+            for key in found:
+                self._kept.move_to_end(key)
+            while len(self._kept) > self.max_entries:
+                self._kept.popitem(last=False)
+        return [found[key] for key in keys]
+
+    def _key(self, text: str) -> tuple[str, int, bytes]:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        return self.embedder.model, self.embedder.dimension, digest

@@ -1,0 +1,73 @@
+"""Any model of sentence-transformers as an embedder."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from ctx_core.embeddings.base import DEFAULT_FLOOR
+from ctx_core.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctx_core.embeddings.base import Vector
+
+
+class SentenceTransformersEmbedder:
+    """Embeds with a sentence-transformers model; needs the extra `sentence-transformers`, which brings torch.
+
+    Args:
+        model: Folder or name of the model. A name that is not on this machine is fetched by sentence-transformers itself.
+        name: Name that stored vectors are filed under; the model's by default.
+        similarity_floor: Cosine below which two texts have nothing to do with each other, for this model.
+        batch_size: Texts per run of the model.
+        options: Further arguments for `SentenceTransformer`, such as `device`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        name: str | None = None,
+        similarity_floor: float = DEFAULT_FLOOR,
+        batch_size: int = 32,
+        **options: Any,
+    ) -> None:
+        require("sentence_transformers", extra="sentence-transformers")
+        self.model = name or model.rstrip("/").rsplit("/", 1)[-1]
+        self.similarity_floor = similarity_floor
+        self.batch_size = batch_size
+        self._source = model
+        self._options = options
+        self._loaded: Any = None
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_loaded", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self._loaded = None
+        self._lock = Lock()
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector; the first call loads the model."""
+        return int(self._model().get_sentence_embedding_dimension())
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one unit vector for each text."""
+        return list(
+            self._model().encode(
+                list(texts), batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
+            )
+        )
+
+    def _model(self) -> Any:
+        with self._lock:
+            if self._loaded is None:
+                from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - seconds, and torch
+
+                self._loaded = SentenceTransformer(self._source, **self._options)
+            return self._loaded

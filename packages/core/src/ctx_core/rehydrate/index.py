@@ -1,0 +1,142 @@
+"""What one user's search needs in memory: turns, who follows whom, words, vectors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.rehydrate.lexical import Bm25, words
+from ctx_core.rehydrate.vectors import VectorTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctx_core.rehydrate.blobs import Archived
+    from ctx_core.rehydrate.turns import Turn
+    from ctx_core.rehydrate.vectors import Row
+
+_CAPTION: Final = re.compile(r"\s*\[[^\[\]]*\]\s*$")
+
+NEIGHBOUR_SHARE: Final = 0.5
+"""How much the turns beside a turn count for what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One indexed turn: where it is kept, when it was said (milliseconds since 1970, 0 if unknown), its words, and if it asks."""
+
+    turn: Turn
+    blob: str
+    at_ms: int
+    terms: tuple[str, ...]
+    asks: bool
+
+
+class TurnIndex:
+    """All archived turns of one user in the order they were said, each once; turns are only ever added."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.before: list[int | None] = []
+        self.after: list[int | None] = []
+        self.turn_words = Bm25()
+        self.joint_words = Bm25()
+        self.vectors: VectorTable | None = None
+        self._seen: set[tuple[str | None, str, str]] = set()
+        self._latest: dict[str | None, int] = {}
+        self._norms: list[float] | None = None
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def add(self, blob: str, archived: Archived) -> list[int]:
+        """Add the turns of a blob that are not here yet; return the position of every turn of the blob, -1 for a repeat."""
+        places: list[int] = []
+        for turn in archived.turns:
+            mark = (turn.session_id, turn.id, turn.digest())
+            places.append(-1 if mark in self._seen else self._append(turn, blob, archived.evicted_at_ms))
+            self._seen.add(mark)
+        if self.vectors is not None:
+            self.vectors.extend(len(self.entries) - len(self.vectors))
+        self._norms = None
+        return places
+
+    def _append(self, turn: Turn, blob: str, evicted_at_ms: int) -> int:
+        at = len(self.entries)
+        terms = tuple(words(turn.text))
+        said = int(turn.created_at.timestamp() * 1000) if turn.created_at else evicted_at_ms
+        previous = self._latest.get(turn.session_id)
+        self.entries.append(Entry(turn, blob, said, terms, _asks(turn.text)))
+        self.before.append(previous)
+        self.after.append(None)
+        if previous is not None:
+            self.after[previous] = at
+        self._latest[turn.session_id] = at
+        self.turn_words.add(terms)
+        self.joint_words.add(terms if previous is None else (*self.entries[previous].terms, *terms))
+        return at
+
+    def companions(self, at: int, *, with_answers: bool) -> list[int]:
+        """Return the turns that belong to one: the call of a result and all its results, and the answer or question beside it."""
+        found: set[int] = set()
+        call = self._call_of(at)
+        if call is not None:
+            found = {call, *self._results_of(call)}
+        elif with_answers:
+            before, after = self.before[at], self.after[at]
+            if self.entries[at].asks and after is not None:
+                found = {after}
+            elif before is not None and self.entries[before].asks:
+                found = {before}
+        return sorted(found - {at})
+
+    def _call_of(self, at: int) -> int | None:
+        turn = self.entries[at].turn
+        if turn.role != "tool":
+            return at if turn.tool_calls else None
+        caller = self.before[at]
+        while caller is not None:
+            if any(call.id == turn.tool_call_id for call in self.entries[caller].turn.tool_calls):
+                return caller
+            caller = self.before[caller]
+        return None
+
+    def _results_of(self, call: int) -> list[int]:
+        open_ids = {one.id for one in self.entries[call].turn.tool_calls}
+        found: list[int] = []
+        at = self.after[call]
+        while at is not None and open_ids:
+            turn = self.entries[at].turn
+            if turn.role == "tool" and turn.tool_call_id in open_ids:
+                found.append(at)
+                open_ids.discard(turn.tool_call_id)
+            at = self.after[at]
+        return found
+
+    def holds(self, turn: Turn) -> bool:
+        """Say whether this very turn is here."""
+        return (turn.session_id, turn.id, turn.digest()) in self._seen
+
+    def set_vectors(self, places: Sequence[int], vectors: Sequence[Row]) -> None:
+        """Give the turns at `places` their vectors; all of one index have one length."""
+        if not vectors:
+            return
+        if self.vectors is None:
+            self.vectors = VectorTable(len(vectors[0]))
+            self.vectors.extend(len(self.entries))
+        for at, vector in zip(places, vectors, strict=True):
+            if at >= 0:
+                self.vectors.set(at, vector)
+        self._norms = None
+
+    def joint_norms(self) -> list[float]:
+        """Return the lengths of the vectors that each turn makes with its neighbours."""
+        if self._norms is None and self.vectors is not None:
+            self._norms = self.vectors.joint_norms(self.before, self.after, NEIGHBOUR_SHARE)
+        return self._norms or []
+
+
+def _asks(text: str) -> bool:
+    """Say whether a turn ends with a question; a caption in brackets behind it does not count."""
+    return _CAPTION.sub("", text).rstrip().endswith(("?", "？"))

@@ -1,0 +1,114 @@
+"""Words of a text as search sees them, and BM25 over them that grows turn by turn."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD: Final = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[a-z]+)?")
+_IS_CJK: Final = re.compile(rf"[{_CJK}]")
+
+STOP_WORDS: Final = frozenset(
+    (
+        "a about again all also am an and any are as at be because been being both but by can could did do does doing done down "
+        "for from further had has have having he her here hers him his how i if in into is it its just me might more most must my "
+        "no nor not of off on once only or other our ours out over own same shall she should so some such than that the their "
+        "theirs them then there these they this those through to too under until up us very was we were what when where which "
+        "while who whom whose why will with would you your yours s t d m re ve ll don didn doesn isn aren wasn weren won let "
+        "it's i'm i've i'd i'll you're you've you'd you'll he's she's we're we've we'd we'll they're they've that's there's "
+        "what's who's let's don't didn't doesn't isn't aren't wasn't weren't won't can't couldn't wouldn't shouldn't haven't "
+        "hasn't hadn't"
+    ).split()
+)
+
+_UNSEEN: Final = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
+
+# Longest first; what is left must keep three letters.
+_SUFFIXES: Final = (
+    ("iness", "y"), ("ings", ""), ("ing", ""), ("ied", "y"), ("ies", "y"), ("ely", "e"), ("'s", ""), ("ed", ""), ("ly", ""),
+    ("es", ""), ("s", ""),
+)  # fmt: skip
+
+
+def is_blank(text: str) -> bool:
+    """Say whether nothing can be seen of `text`: white space, zero-width and control characters do not count."""
+    return not text or all(unicodedata.category(one) in _UNSEEN for one in set(text[:4096]))
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """Return a word without its common English endings, so that `paintings` finds `painted`."""
+    if len(word) > 3:
+        for suffix, instead in _SUFFIXES:
+            if word.endswith(suffix) and len(word) - len(suffix) >= 3 and not word.endswith("ss"):
+                word = word[: -len(suffix)] + instead
+                break
+    if len(word) > 3 and word[-1] == "e":
+        word = word[:-1]
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+        word = word[:-1]
+    return word
+
+
+def words(text: str) -> list[str]:
+    """Return the stems of the words in `text` without stop words; scripts without spaces give pairs of characters."""
+    found: list[str] = []
+    for token in _WORD.findall(unicodedata.normalize("NFKC", text).casefold().replace("’", "'")):
+        if _IS_CJK.match(token):
+            found += [token[i : i + 2] for i in range(max(1, len(token) - 1))]
+        elif token not in STOP_WORDS:
+            found.append(stem(token))
+    return found
+
+
+class Bm25:
+    """BM25 over documents that are only ever added; a query costs what its own words' postings cost.
+
+    The maintained libraries weigh a whole corpus at once and need numpy; here one more turn costs only its own words, and the
+    bare install searches too.
+    """
+
+    def __init__(self, *, k1: float = 1.2, b: float = 0.75) -> None:
+        self._k1 = k1
+        self._b = b
+        self._postings: dict[str, list[tuple[int, int]]] = {}
+        self._lengths: list[int] = []
+        self._total = 0
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def add(self, terms: Sequence[str]) -> None:
+        """Add the next document."""
+        at = len(self._lengths)
+        for term, count in Counter(terms).items():
+            self._postings.setdefault(term, []).append((at, count))
+        self._lengths.append(len(terms))
+        self._total += len(terms)
+
+    def weight(self, term: str) -> float:
+        """Return how much a word tells documents apart; a word that none holds weighs most."""
+        holding = len(self._postings.get(term, ()))
+        return math.log(1 + (len(self) - holding + 0.5) / (holding + 0.5))
+
+    def scores(self, terms: Iterable[str]) -> dict[int, float]:
+        """Return the score of each document that holds at least one of `terms`."""
+        scores: dict[int, float] = {}
+        if not self._total:
+            return scores
+        norm = self._k1 * self._b * len(self) / self._total
+        base = self._k1 * (1 - self._b)
+        for term in dict.fromkeys(terms):
+            weight = self.weight(term) * (self._k1 + 1)
+            for at, count in self._postings.get(term, ()):
+                gain = weight * count / (count + base + norm * self._lengths[at])
+                scores[at] = scores.get(at, 0.0) + gain
+        return scores
