@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ctx_core.optimize.compressors.json.reader import Value
 
-MIN_FILL: Final = 0.5
+MIN_FILL: Final = 0.6
 """Rows that share fewer of their members than this make no table."""
 
 _MIN_REFERENCE: Final = 4

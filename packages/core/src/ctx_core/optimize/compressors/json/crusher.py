@@ -1,37 +1,72 @@
-"""JSON in fewer tokens: the same values as fields and tables, and only over budget fewer rows."""
+"""The steps from a JSON text to a shorter one."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from ctx_core.optimize.compressors.base import Budget, Compressed
-from ctx_core.optimize.compressors.json.form import Form, Table
+from ctx_core.optimize.compressors.json.form import Form
+from ctx_core.optimize.compressors.json.pick import pick, ranked, write
 from ctx_core.optimize.compressors.json.prefixes import factor_prefixes
-from ctx_core.optimize.compressors.json.reader import read
+from ctx_core.optimize.compressors.json.reader import Document, read
+from ctx_core.tokens import estimate
 
 MARK: Final = "#json"
 """First characters of every text in the compact form."""
 
 _LONG: Final = 2000
+"""Characters from which a search for repetitions over the whole document pays."""
+
+_ATTEMPTS: Final = 4
+_ENOUGH: Final = 0.9
+"""Share of a budget that is worth no further attempt."""
 
 
 class JsonCrusher:
-    """Rewrites JSON, or JSON lines, without loss; drops rows by importance where a budget asks for it."""
+    """Rewrites JSON, or JSON lines, without loss; drops fields and rows by importance where a budget asks for it."""
 
     def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
         """Return the document in the compact form, or `text` itself where that is shorter or `text` is no JSON."""
         document = None if text.startswith(MARK) else read(text)
         if document is None or not isinstance(document.value, (dict, list)):
             return Compressed(text=text)
-        form = Form(document.value, find_repeats=len(text) > _LONG)
-        lines = [MARK]
-        for line in form.lines:
-            lines += [line.heading, *line.rows] if isinstance(line, Table) else [line]
-        body = "\n".join(lines[1:])
-        if len(text) > _LONG:
-            body, names = factor_prefixes(body, form.written)
-            lines = [MARK, *[f"{name}={prefix}" for name, prefix in names.items()]]
-        else:
-            lines = [MARK]
-        out = document.restore("\n".join([*lines, body]))
-        return Compressed(text=out if len(out) < len(text) else text)
+        whole = _whole(document, is_long=len(text) > _LONG)
+        if not budget.fits(whole):
+            return _part(document, budget, query)
+        return Compressed(text=whole if len(whole) < len(text) else text)
+
+
+def _whole(document: Document, *, is_long: bool) -> str:
+    form = Form(document.value, find_repeats=is_long)
+    lines, _ = write(form.lines, None)
+    body, names = "\n".join(lines), {}
+    if is_long:
+        body, names = factor_prefixes(body, form.written)
+    return document.restore("\n".join([_mark(document), *[f"{name}={prefix}" for name, prefix in names.items()], body]))
+
+
+def _mark(document: Document) -> str:
+    return f"{MARK} lines" if document.is_lines else MARK
+
+
+def _part(document: Document, budget: Budget, query: str | None) -> Compressed:
+    """Keep what matters most within the budget, or as little as can be said where even that is more."""
+    max_tokens = budget.max_tokens or 0
+    form = Form(document.value, find_repeats=False, max_chars=max(80, min(400, max_tokens)))
+    units = ranked(form.lines, cost=_cost, query=query)
+    room = float(max_tokens)
+    result = Compressed(text=document.restore(f"{MARK} too large to show"))
+    for attempt in range(_ATTEMPTS):
+        lines, omissions = write(form.lines, pick(units, room, cost=_cost))
+        text = document.restore("\n".join([_mark(document), *lines]))
+        used = budget.counter.count(text)
+        if used <= max_tokens or attempt == 0:
+            result = Compressed(text=text, omissions=(*omissions, *form.omissions))
+        if _ENOUGH * max_tokens <= used <= max_tokens:
+            break
+        room *= 0.97 * max_tokens / used
+    return result
+
+
+def _cost(piece: str) -> float:
+    return 1 + estimate(piece)

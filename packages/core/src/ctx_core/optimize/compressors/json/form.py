@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
+from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.compressors.json.columns import Column, columns_of, settle
 from ctx_core.optimize.compressors.json.reader import SCALARS, Pairs, Value, children
 from ctx_core.optimize.compressors.json.repeats import repeated_objects
@@ -19,6 +20,9 @@ _WIDTH: Final = 160
 
 _MIN_ROWS: Final = 2
 
+_MAX_ROW: Final = 600
+"""Characters of the mean row from which single fields, not rows, are what a budget chooses from."""
+
 _SAMPLE: Final = 24
 """Rows that decide whether a table's cells stand between commas or spaces."""
 
@@ -30,25 +34,47 @@ class Table:
     Args:
         heading: Names the columns, the fixed values and the number of rows.
         rows: The written rows.
-        members: What each row was written from.
+        columns: The same cells by column.
     """
 
     heading: str
     rows: list[str]
-    members: Sequence[Value] = field(repr=False)
+    columns: list[list[str]]
 
 
-Line = str | Table
+@dataclass(slots=True)
+class Fields:
+    """Fields or items that need no line of their own."""
+
+    parts: list[str]
+
+    @property
+    def width(self) -> int:
+        """Characters of all parts in one line."""
+        return sum(map(len, self.parts)) + len(self.parts) - 1
+
+
+@dataclass(slots=True)
+class Block:
+    """An object or array with lines between its brackets."""
+
+    start: str
+    lines: list[Line]
+    end: str
+
+
+Line = Fields | Table | Block
 
 
 class Form:
     """Writes one document; `lines` are what it wrote."""
 
-    def __init__(self, root: Value, *, find_repeats: bool) -> None:
-        self._words = Words()
-        self._comma_words = CommaWords()
+    def __init__(self, root: Value, *, find_repeats: bool, max_chars: int | None = None) -> None:
+        self._words = Words(max_chars)
+        self._comma_words = CommaWords(max_chars)
         self._keys = Keys()
         self._repeated = repeated_objects(root) if find_repeats else {}
+        self._is_partial = max_chars is not None
         self._defined: dict[int, str] = {}
         self.lines = self._document(root)
 
@@ -56,6 +82,12 @@ class Form:
     def has_references(self) -> bool:
         """Whether some object is written as a reference to an equal one."""
         return bool(self._defined)
+
+    @property
+    def omissions(self) -> list[Omission]:
+        """What was cut out of long strings."""
+        cut = self._words.cut + self._comma_words.cut
+        return [Omission(what="characters", count=cut)] if cut else []
 
     @property
     def written(self) -> Iterator[object]:
@@ -66,7 +98,7 @@ class Form:
         if isinstance(root, dict):
             table = self._keyed_table("", root)
             return [table] if table else self._fields(root.items())
-        return self._block("", root)
+        return [self._block("", root)]
 
     # One value in one line -------------------------------------------------
 
@@ -101,39 +133,38 @@ class Form:
     # One value in lines of its own -----------------------------------------
 
     def _fields(self, members: Iterable[tuple[str, Value]]) -> list[Line]:
-        packed = _Packed()
         words, keys = self._words, self._keys
+        lines: list[Line] = []
         for key, value in members:
             if value.__class__ in SCALARS:
-                packed.add(f"{keys[key]}={words[value]}")
+                _append(lines, f"{keys[key]}={words[value]}")
             else:
-                packed.extend(self._block(keys[key], value))
-        return packed.lines
+                _extend(lines, self._block(keys[key], value))
+        return lines
 
-    def _block(self, key: str, value: Value) -> list[Line]:
+    def _block(self, key: str, value: Value) -> Line:
         """Write a container behind its key."""
         name = f"{key}=" if key else ""
         if isinstance(value, list):
-            table = self._row_table(key, value)
-            return [table] if table else _wrapped(f"{name}[", self._items(value), "]")
+            return self._row_table(key, value) or _wrapped(f"{name}[", self._items(value), "]")
         if isinstance(value, Pairs):
             return _wrapped(f"{name}{{", self._fields(value), "}")
         if isinstance(value, dict):
             tag, is_known = self._reference(value)
             if is_known:
-                return [f"{name}{tag}"]
+                return Fields([f"{name}{tag}"])
             table = None if tag else self._keyed_table(key, value)
-            return [table] if table else _wrapped(f"{name}{tag}{{", self._fields(value.items()), "}")
-        return [f"{name}{self._words[value]}"]
+            return table or _wrapped(f"{name}{tag}{{", self._fields(value.items()), "}")
+        return Fields([f"{name}{self._words[value]}"])
 
     def _items(self, items: list[Value]) -> list[Line]:
-        packed = _Packed()
+        lines: list[Line] = []
         for item in items:
             if item.__class__ in SCALARS:
-                packed.add(self._words[item])
+                _append(lines, self._words[item])
             else:
-                packed.extend(self._block("", item))
-        return packed.lines
+                _extend(lines, self._block("", item))
+        return lines
 
     # Tables ----------------------------------------------------------------
 
@@ -173,7 +204,10 @@ class Form:
         separator = "," if words is self._comma_words else " "
         cells = [column.cells for column in settle(columns)]
         heading = separator.join([column.heading(separator) for column in columns])
-        return Table(f"{start}({heading})", [*map(separator.join, zip(*cells, strict=True))], rows)
+        written = [*map(separator.join, zip(*cells, strict=True))]
+        if self._is_partial and sum(map(len, written)) > _MAX_ROW * len(written):
+            return None
+        return Table(f"{start}({heading})", written, cells)
 
     def _are_written_whole(self, values: Sequence[Value | object]) -> bool:
         """Say whether a column of objects is mostly references."""
@@ -181,50 +215,53 @@ class Form:
         return None not in numbers and 1 < len(set(numbers)) <= len(numbers) // 2
 
 
-class _Packed:
-    """Lines that short fields share."""
+def _append(lines: list[Line], part: str) -> None:
+    if lines and isinstance(lines[-1], Fields):
+        lines[-1].parts.append(part)
+    else:
+        lines.append(Fields([part]))
 
-    def __init__(self) -> None:
-        self.lines: list[Line] = []
-        self._room = 0
 
-    def add(self, part: str) -> None:
-        if len(part) < self._room:
-            self.lines[-1] = f"{self.lines[-1]} {part}"
-            self._room -= len(part) + 1
+def _extend(lines: list[Line], line: Line) -> None:
+    if isinstance(line, Fields):
+        for part in line.parts:
+            _append(lines, part)
+    else:
+        lines.append(line)
+
+
+def packed(parts: Iterable[str]) -> Iterator[str]:
+    """Put parts into lines of about 160 characters."""
+    line = ""
+    for part in parts:
+        if line and len(line) + len(part) >= _WIDTH:
+            yield line
+            line = part
         else:
-            self.lines.append(part)
-            self._room = _WIDTH - len(part)
-
-    def extend(self, block: list[Line]) -> None:
-        if len(block) == 1 and isinstance(block[0], str):
-            self.add(block[0])
-        else:
-            self.lines.extend(block)
-            self._room = 0
+            line = f"{line} {part}" if line else part
+    if line:
+        yield line
 
 
-def _wrapped(start: str, lines: list[Line], end: str) -> list[Line]:
-    """Put brackets around lines, within the line where there is but one."""
+def _wrapped(start: str, lines: list[Line], end: str) -> Line:
+    """Put brackets around lines; a few short fields stay a field themselves."""
     if not lines:
-        return [f"{start}{end}"]
-    if len(lines) == 1 and isinstance(lines[0], str):
-        return [f"{start}{lines[0]}{end}"]
-    return [start, *lines, end]
+        return Fields([f"{start}{end}"])
+    if len(lines) == 1 and isinstance(lines[0], Fields) and lines[0].width <= _WIDTH:
+        return Fields([f"{start}{' '.join(lines[0].parts)}{end}"])
+    return Block(start, lines, end)
 
 
 def _prefers_commas(rows: Sequence[Value]) -> bool:
-    """Say whether commas between cells cost less: they spare spaced strings their quotes and null its word."""
-    spaced = others = nulls = 0
+    """Say whether commas between cells cost less: they spare spaced strings their quotes, but a space joins a word."""
+    gain = 0
     todo: list[Value] = [*rows[:_SAMPLE]]
     while todo:
         for value in children(todo.pop()):
-            if value is None:
-                nulls += 1
-            elif value.__class__ is str and " " in cast("str", value) and "," not in cast("str", value):
-                spaced += 1
-            elif value.__class__ is dict:
+            if isinstance(value, str):
+                gain += (2 if " " in value else -1) - 2 * ("," in value)
+            elif isinstance(value, dict):
                 todo.append(value)
             else:
-                others += 1
-    return 2 * spaced + nulls > others
+                gain += value is None
+    return gain > 0

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.optimize.compressors.rows import first_alarm
+from ctx_core.tokens import whole_graphemes
+
 if TYPE_CHECKING:
     from ctx_core.optimize.compressors.json.reader import Scalar
 
@@ -22,11 +25,23 @@ _AMBIGUOUS: Final = re.compile(
 )
 
 
+_ESCAPE_MARK: Final = re.compile("[\ue000-\uf8ff]")
+
+
 class Words(dict["Scalar | object", str]):
-    """Writes scalars between spaces; remembers what it wrote, because values repeat."""
+    """Writes scalars between spaces; remembers what it wrote, because values repeat.
+
+    Args:
+        max_chars: Longer strings are cut in their middle; None leaves every string whole.
+    """
 
     bare: re.Pattern[str] = _SPACED
     null: str = "null"
+
+    def __init__(self, max_chars: int | None = None) -> None:
+        super().__init__()
+        self._max_chars = max_chars
+        self.cut = 0
 
     def __missing__(self, value: Scalar | object) -> str:
         written = self[value] = self._write(value)
@@ -34,6 +49,9 @@ class Words(dict["Scalar | object", str]):
 
     def _write(self, value: Scalar | object) -> str:
         if isinstance(value, str):
+            if self._max_chars and len(value) > self._max_chars:
+                value, cut = shortened(value, self._max_chars)
+                self.cut += cut
             is_bare = self.bare.fullmatch(value) and not _AMBIGUOUS.fullmatch(value)
             return value if is_bare else f'"{value}"'
         if isinstance(value, bytes):
@@ -56,3 +74,26 @@ class Keys(dict[str, str]):
     def __missing__(self, key: str) -> str:
         written = self[key] = key if _KEY.fullmatch(key) and key != "KEY" else f'"{key}"'
         return written
+
+
+def shortened(text: str, max_chars: int) -> tuple[str, int]:
+    """Cut the middle out of a string, and say there how much; the first word of trouble stays in sight."""
+    tail = len(text) - max_chars // 8
+    alarm = first_alarm(text, max_chars // 2)
+    windows = [(0, max_chars // 2), (tail, len(text))]
+    if alarm >= 0:
+        windows.insert(1, (alarm - max_chars // 8, min(alarm + max_chars // 4, tail)))
+    out, end, cut = "", 0, 0
+    for first, last in windows:
+        start, stop = _whole(text, max(first, end)), _whole(text, last)
+        if start < stop:
+            out += f"[…{start - end} characters]{text[start:stop]}" if start > end else text[start:stop]
+            cut, end = cut + start - end, stop
+    return out, cut
+
+
+def _whole(text: str, cut: int) -> int:
+    """Move a cut back so that it splits no grapheme and no escape, of which two may make one character."""
+    while 0 < cut < len(text) and _ESCAPE_MARK.search(text, max(0, cut - 12), cut):
+        cut -= 1
+    return whole_graphemes(text, cut)

@@ -1,0 +1,246 @@
+"""Which rows of a table to keep first: alarms and query matches, then start, end, and what differs from the rest."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.compressors.relevance import query_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+START_SHARE: Final = 0.30
+END_SHARE: Final = 0.15
+IMPORTANCE_SHARE: Final = 0.55
+
+_SPREAD_SHARE: Final = 0.35  # of the rows by importance: a curve without its calm parts cannot be read
+_BUCKETS: Final = 32
+_RARE: Final = 0.1
+
+# What nearly every alarm says: five times as fast to look for as the alarm itself.
+_MAYBE_ALARM: Final = re.compile(
+    r"[Ee]rr|[Ff]ail|[Ff]atal|[Ee]xception|[Cc]ritical|[Ss]evere|[Cc]rash|[Pp]anic|[Dd]enied|[Rr]efused|[Tt]ime|[Aa]bort|[Rr]eject"
+    r"|[Ii]nvalid|[Uu]nauth|[Ff]orbid|[Tt]race|[Ss]eg|[Kk]illed|[Cc]annot|[Uu]nable|ERR|FAIL|FATAL|CRIT|SEV|PANIC|OOM|错误|失败|エラー|失敗"
+)
+_ALARM: Final = re.compile(
+    r"(?i)(?<![a-z])(?:err(?:or)?s?|fail(?:s|ed|ing|ures?)?|fatal|exceptions?|critical|severe|panic\w*|crash\w*|denied|refused"
+    r"|time[d-]?[ -]?out|abort\w*|reject\w*|invalid|unauthori[sz]ed|forbidden|traceback|seg(?:fault|mentation)|killed|oom(?:-?kill\w*)?"
+    r"|cannot|unable to)(?![a-z])|[a-z](?:Error|Exception|Failure)\b|错误|失败|エラー|失敗"
+)
+_ALL_CLEAR: Final = re.compile(
+    r"(?i)\b(?:no|0|zero|without|any)[ =:]+(?:\w+ )?(?:errors?|fail(?:ed|ures?)?|exceptions?)\b"
+    r"|\b(?:errors?|fail(?:ed|ures?)|exceptions?)\w*\s*[:=,]\s*(?:0|no|none|null|false|-|\"\"|\[\]|\{\})(?![.\w])"
+)
+_VARIABLE: Final = re.compile(r"\b(?=\w*\d)\w+\b")
+_NUMBER: Final = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_TIME: Final = re.compile(r"\"?(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?)?")
+_MISSING: Final = frozenset({"", "-", "null", "None", "NaN", '""'})
+
+
+def order_rows(
+    rows: Sequence[str], columns: Sequence[Sequence[str]], costs: Sequence[float], *, query: str | None = None
+) -> tuple[list[int], int]:
+    """Order row numbers by who stays longest; the second value counts the rows at the front that outlive all others.
+
+    Args:
+        rows: The rows as text.
+        columns: The same rows as columns of cells.
+        costs: Tokens of each row.
+        query: What the reader wants to know.
+    """
+    urgent = [*dict.fromkeys(_alarms(rows) + _matches(rows, query))]
+    scores = score_rows(columns, len(rows))
+    streams = {
+        START_SHARE: iter(range(len(rows))),
+        END_SHARE: iter(range(len(rows) - 1, -1, -1)),
+        IMPORTANCE_SHARE * (1 - _SPREAD_SHARE): iter(_by_score(scores)),
+        IMPORTANCE_SHARE * _SPREAD_SHARE: _spread(len(rows)),
+    }
+    return _take_turns(urgent, streams, costs, len(rows)), len(urgent)
+
+
+def _take_turns(first: list[int], streams: dict[float, Iterator[int]], costs: Sequence[float], count: int) -> list[int]:
+    """Follow `first` by the streams, each of which gets its share of the tokens."""
+    order = [*first]
+    seen = set(first)
+    spent = dict.fromkeys(streams, 0.0)
+    while len(order) < count and spent:
+        share = min(spent, key=lambda share: spent[share] / share)
+        row = next((row for row in streams[share] if row not in seen), None)
+        if row is None:
+            del spent[share]
+            continue
+        order.append(row)
+        seen.add(row)
+        spent[share] += costs[row] or 1
+    return order
+
+
+def first_alarm(text: str, start: int = 0) -> int:
+    """Return where `text` first speaks of an error, a failure or a crash, from `start` on; -1 where it does not."""
+    found = _ALARM.search(text, start) if _MAYBE_ALARM.search(text, start) else None
+    return found.start() if found else -1
+
+
+def is_alarm(text: str) -> bool:
+    """Say whether `text` speaks of an error, a failure or a crash and does not deny it; `0 errors` is none."""
+    return first_alarm(text) >= 0 and first_alarm(_ALL_CLEAR.sub("", text)) >= 0
+
+
+def _alarms(rows: Sequence[str]) -> list[int]:
+    """Return the first row of every distinct alarm."""
+    found = [i for i, row in enumerate(rows) if is_alarm(row)]
+    first: dict[str, int] = {}
+    for i in found:
+        first.setdefault(_VARIABLE.sub("#", rows[i]), i)
+    return [*first.values()]
+
+
+def _matches(rows: Sequence[str], query: str | None) -> list[int]:
+    """Return the rows that hold a word of the query which few rows hold, most such words first."""
+    terms = query_terms(query)
+    if not terms:
+        return []
+    hits: Counter[int] = Counter()
+    lowered = [row.lower() for row in rows]
+    for term in terms:
+        found = [i for i, row in enumerate(lowered) if term in row]
+        if len(found) <= max(1, _RARE * len(rows)):
+            hits.update(found)
+    return [i for i, _ in sorted(hits.items(), key=lambda hit: (-hit[1], hit[0]))]
+
+
+def _by_score(scores: Sequence[float]) -> list[int]:
+    """Order rows by score; what stands close behind a higher score in the same stretch of the table counts less."""
+    size = max(1, len(scores) // _BUCKETS)
+    ranks: Counter[int] = Counter()
+    damped: dict[int, float] = {}
+    for i in sorted(range(len(scores)), key=lambda i: (-scores[i], i)):
+        damped[i] = scores[i] / (1 + ranks[i // size] / 2)
+        ranks[i // size] += 1
+    return sorted(damped, key=lambda i: (-damped[i], i))
+
+
+def _spread(count: int) -> Iterator[int]:
+    """Yield row numbers so that any prefix of them covers the table evenly."""
+    step = 1 << max(count - 1, 1).bit_length()
+    while step:
+        yield from range(step >> 1, count, step)
+        step >>= 1
+    yield from range(count)
+
+
+def score_rows(columns: Sequence[Sequence[str]], count: int) -> list[float]:
+    """Say for each row how much it differs from the others: outliers, jumps, level shifts, gaps, rare words, rare blanks."""
+    scores = [0.0] * count
+    for column in columns:
+        for i, score in _column_scores(column):
+            scores[i] += score
+    return scores
+
+
+def _column_scores(cells: Sequence[str]) -> list[tuple[int, float]]:
+    if len(cells) < 4:
+        return []
+    present = [(i, cell) for i, cell in enumerate(cells) if cell not in _MISSING]
+    rare = _rare_blanks(cells, present)
+    values = _numbers([cell for _, cell in present])
+    if values is None:
+        return rare + _rare_words(present)
+    if len(values) < 4:
+        return rare
+    places = [i for i, _ in present]
+    return rare + [(place, score) for place, score in zip(places, _series_scores(values), strict=True) if score]
+
+
+def _rare_blanks(cells: Sequence[str], present: list[tuple[int, str]]) -> list[tuple[int, float]]:
+    blanks = len(cells) - len(present)
+    if 0 < blanks <= _RARE * len(cells):
+        return [(i, 1.0) for i, cell in enumerate(cells) if cell in _MISSING]
+    if 0 < len(present) <= _RARE * len(cells):
+        return [(i, 1.0) for i, _ in present]
+    return []
+
+
+def _rare_words(present: list[tuple[int, str]]) -> list[tuple[int, float]]:
+    counts = Counter(cell for _, cell in present)
+    if len(counts) > len(present) / 2:
+        return []
+    return [(i, 1 - counts[cell] / len(present)) for i, cell in present if counts[cell] <= _RARE * len(present)]
+
+
+def _numbers(cells: list[str]) -> list[float] | None:
+    """Return a column as numbers, times as seconds; None where most cells are neither."""
+    values: list[float] = []
+    for cell in cells:
+        if _NUMBER.fullmatch(cell):
+            values.append(float(cell[:300]))
+        elif time := _TIME.match(cell):
+            year, month, day, hour, minute, second = (float(part or 0) for part in time.groups())
+            values.append((((year * 372 + month * 31 + day) * 24 + hour) * 60 + minute) * 60 + second)
+        else:
+            return None
+    return values
+
+
+def _series_scores(values: list[float]) -> list[float]:
+    """Score each value between 0 and about 3."""
+    if any(value in (float("inf"), float("-inf")) for value in values):
+        return [0.0] * len(values)
+    steps = [b - a for a, b in pairwise(values)]
+    forward = sum(step > 0 for step in steps) + sum(step < 0 for step in steps) * 1j
+    if max(forward.real, forward.imag) >= 0.9 * len(steps):
+        return _jumps([abs(step) for step in steps])
+    return [
+        sum(parts) for parts in zip(_outliers(values), _jumps([abs(s) for s in steps]), _shifts(values), strict=True)
+    ]
+
+
+def _scale(deviations: list[float]) -> float:
+    """Return a robust unit of deviation; where most deviations are nil, their mean."""
+    return median(deviations) or sum(deviations) / len(deviations) or 1.0
+
+
+def _outliers(values: list[float]) -> list[float]:
+    """Score the distance from the middle; where many values are far from it, none of them is odd by that alone."""
+    middle = median(values)
+    deviations = [abs(value - middle) for value in values]
+    unit = _scale(deviations) * 1.48
+    scores = [min(1.0, max(0.0, deviation / unit - 2) / 6) for deviation in deviations]
+    crowd = sum(scores) / (_RARE * len(values))
+    if crowd > 1:
+        scores = [score / crowd for score in scores]
+    for extreme in (min(values), max(values)):
+        if values.count(extreme) == 1:
+            place = values.index(extreme)
+            scores[place] = max(scores[place], 0.7)
+    return scores
+
+
+def _jumps(steps: list[float]) -> list[float]:
+    """Score both ends of steps that are long for this column; the far end more."""
+    middle = median(steps)
+    unit = _scale([abs(step - middle) for step in steps]) * 1.48
+    far = [min(1.0, max(0.0, abs(step - middle) / unit - 3) / 9) for step in steps]
+    return [max(0.8 * after, before) for before, after in zip([0.0, *far], [*far, 0.0], strict=True)]
+
+
+def _shifts(values: list[float]) -> list[float]:
+    """Score where the mean of the next values leaves the mean of the previous ones furthest."""
+    width = max(3, len(values) // 40)
+    sums = [0.0]
+    for value in values:
+        sums.append(sums[-1] + value)
+    means = [(sums[i + width] - sums[i]) / width for i in range(len(values) - width + 1)]
+    changes = [abs(b - a) for a, b in zip(means, means[width:], strict=False)]
+    scores = [0.0] * len(values)
+    if changes:
+        unit = _scale(changes) * 1.48
+        for start in range(0, len(changes), width):
+            best = max(range(start, min(start + width, len(changes))), key=changes.__getitem__)
+            scores[best + width] = min(1.0, max(0.0, changes[best] / unit - 2) / 6)
+    return scores
