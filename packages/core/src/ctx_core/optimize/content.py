@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class ContentType(StrEnum):
@@ -34,3 +35,7 @@ class Detection:
     content_type: ContentType
     language: str | None = None
     confidence: float = 1.0
+
+
+COMPACT_JSON: Final = "#json"
+"""First characters of JSON in the compact form; such a text is JSON that is as short as it gets without loss."""

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from ctx_core.optimize.content import ContentType, Detection
+from ctx_core.optimize.content import COMPACT_JSON, ContentType, Detection
 from ctx_core.optimize.rules.logs import STAMPED
 
 if TYPE_CHECKING:
@@ -136,6 +136,9 @@ def _fenced(text: str) -> Iterator[Segment]:
 
 def _pasted(text: str) -> Iterator[Segment]:
     """Yield the words before and after something pasted on their own."""
+    if text.startswith(COMPACT_JSON):
+        yield Segment(text=text, detection=_DETECTED["json"])
+        return
     start, end = _spoken_head(text), _spoken_tail(text)
     if start >= end:
         start, end = 0, len(text)

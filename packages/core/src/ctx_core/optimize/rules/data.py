@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.optimize.content import ContentType, Detection
+from ctx_core.optimize.content import COMPACT_JSON, ContentType, Detection
 
 if TYPE_CHECKING:
     from ctx_core.optimize.rules.sample import Sample
@@ -45,6 +45,8 @@ _YAML_KEY: Final = re.compile(r"\s*(?:- )*[\w.\-/\"'$]+:(?:\s+\S.*)?$")
 
 def json_document(sample: Sample) -> Detection | None:
     """One JSON value: it opens and closes as one, and starts as only JSON does."""
+    if sample.text.startswith(COMPACT_JSON):
+        return _of(ContentType.JSON, "json")
     if "".join(sample.edges) not in ("{}", "[]") or not _JSON_HEAD.match(sample.head):
         return None
     lines = sample.lines

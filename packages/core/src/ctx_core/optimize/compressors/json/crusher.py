@@ -9,10 +9,8 @@ from ctx_core.optimize.compressors.json.form import Form
 from ctx_core.optimize.compressors.json.pick import pick, ranked, write
 from ctx_core.optimize.compressors.json.prefixes import factor_prefixes
 from ctx_core.optimize.compressors.json.reader import Document, read
+from ctx_core.optimize.content import COMPACT_JSON
 from ctx_core.tokens import estimate
-
-MARK: Final = "#json"
-"""First characters of every text in the compact form."""
 
 _LONG: Final = 2000
 """Characters from which a search for repetitions over the whole document pays."""
@@ -27,7 +25,7 @@ class JsonCrusher:
 
     def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
         """Return the document in the compact form, or `text` itself where that is shorter or `text` is no JSON."""
-        document = None if text.startswith(MARK) else read(text)
+        document = None if text.startswith(COMPACT_JSON) else read(text)
         if document is None or not isinstance(document.value, (dict, list)):
             return Compressed(text=text)
         whole = _whole(document, is_long=len(text) > _LONG)
@@ -46,7 +44,7 @@ def _whole(document: Document, *, is_long: bool) -> str:
 
 
 def _mark(document: Document) -> str:
-    return f"{MARK} lines" if document.is_lines else MARK
+    return f"{COMPACT_JSON} lines" if document.is_lines else COMPACT_JSON
 
 
 def _part(document: Document, budget: Budget, query: str | None) -> Compressed:
@@ -55,7 +53,7 @@ def _part(document: Document, budget: Budget, query: str | None) -> Compressed:
     form = Form(document.value, find_repeats=False, max_chars=max(80, min(400, max_tokens)))
     units = ranked(form.lines, cost=_cost, query=query)
     room = float(max_tokens)
-    result = Compressed(text=document.restore(f"{MARK} too large to show"))
+    result = Compressed(text=document.restore(f"{COMPACT_JSON} too large to show"))
     for attempt in range(_ATTEMPTS):
         lines, omissions = write(form.lines, pick(units, room, cost=_cost))
         text = document.restore("\n".join([_mark(document), *lines]))
