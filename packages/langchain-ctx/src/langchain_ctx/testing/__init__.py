@@ -1,0 +1,1 @@
+"""Shipped test suites: subclass one, give one fixture, and inherit its tests."""
