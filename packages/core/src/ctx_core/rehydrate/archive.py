@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from threading import Lock
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ctx_core import telemetry
 from ctx_core.embeddings.minilm import MiniLmEmbedder
 from ctx_core.errors import InvalidInput
-from ctx_core.rehydrate.blobs import VECTORS, Archived, BlobStore, encode, user_folder
+from ctx_core.rehydrate.blobs import VECTORS, Archived, BlobStore, decode, encode, user_folder
 from ctx_core.rehydrate.concurrent import within
 from ctx_core.rehydrate.lexical import is_blank
 from ctx_core.rehydrate.ranking import rank
@@ -213,14 +213,31 @@ class Archive:
         with shelf.lock:
             return [entry.turn for entry in shelf.index.entries]
 
-    def delete(self, user_id: str) -> int:
-        """Remove everything kept for a user, for good; return how many archives that were."""
+    def delete(self, user_id: str, *, session_id: str | None = None) -> int:
+        """Remove everything kept for a user, or one session of theirs, for good; return how many archives that were."""
+        if session_id is not None:
+            return self._delete_session(user_id, session_id)
         folders = self._folder(user_id), self._vector_folder(user_id)
         keys = [ref.key for folder in folders for ref in self.blobs.list(folder)]
         self.blobs.delete(keys)
         with self._lock:
             self._shelves.pop(user_id, None)
         return sum(key.startswith(folders[0]) for key in keys)
+
+    def _delete_session(self, user_id: str, session_id: str) -> int:
+        """Remove the archives that hold turns of a session; turns of other sessions in them move to new ones first."""
+        folder, touched = self._folder(user_id), list[str]()
+        for ref in self.blobs.list(folder):
+            archived = decode(ref.key, self.blobs.get(ref.key))
+            others = tuple(turn for turn in archived.turns if turn.session_id != session_id)
+            if len(others) == len(archived.turns):
+                continue
+            touched.append(ref.key)
+            if others:
+                rest = replace(archived, turns=others)
+                self._put(folder, rest.evicted_at_ms, encode(rest))
+        self.blobs.delete(touched)
+        return len(touched)
 
     async def aappend(self, user_id: str, turns: Sequence[Turn | Message | Mapping[str, Any]], **options: Any) -> int:
         """Do as `append`, in a worker thread."""
@@ -234,9 +251,9 @@ class Archive:
         """Do as `export`, in a worker thread."""
         return await asyncio.to_thread(self.export, user_id)
 
-    async def adelete(self, user_id: str) -> int:
+    async def adelete(self, user_id: str, **options: Any) -> int:
         """Do as `delete`, in a worker thread."""
-        return await asyncio.to_thread(self.delete, user_id)
+        return await asyncio.to_thread(self.delete, user_id, **options)
 
     def _folder(self, user_id: str) -> str:
         return f"{self.prefix}/{user_folder(user_id)}/"
