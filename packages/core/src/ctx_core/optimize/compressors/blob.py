@@ -10,10 +10,10 @@ from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
 
 # Encoded bytes in one run; a run this long says nothing to a reader, and costs a token for every two or three characters.
 _RUN: Final = re.compile(
-    r"(?:data:(?P<mime>[\w.+-]{1,80}/[\w.+-]{1,80})?(?:;[\w=.+-]{1,80}){0,4};base64,)?(?<![A-Za-z0-9+/_-])"
+    r"(?:data:(?P<mime>[\w.+-]{1,80}/[\w.+-]{1,80})?(?:;[\w=.+-]{1,80}){0,4};base64,)?(?:(?<![A-Za-z0-9+/_\\-])|(?<=\\[nrt]))"
     r"(?P<bytes>[A-Za-z0-9+/_-]{60,}(?:(?:\r?\n|\\n|\\r\\n)[A-Za-z0-9+/_-]{60,})*(?:(?:\r?\n|\\n|\\r\\n)[A-Za-z0-9+/_-]{1,59})?={0,2})"
 )
-_MIN_RUN: Final = 256
+_MIN_RUN: Final = 512
 # Looking every 96 characters meets every run, and costs a thirtieth of searching for its start.
 _STEP: Final = 96
 _INSIDE: Final = re.compile(r"(?:[A-Za-z0-9+/_-]{0,80}(?:\r?\n|\\n|\\r\\n))?[A-Za-z0-9+/_-]{48}")
@@ -35,13 +35,13 @@ class BlobCompressor:
     """Replaces runs of encoded bytes by their type, size and hash."""
 
     def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
-        """Return `text` with a marker in place of each run of at least 256 encoded characters."""
+        """Return `text` with a marker in place of each run of at least 512 encoded characters."""
         del budget, query
         return without_blobs(text)
 
 
 def without_blobs(text: str) -> Compressed:
-    """Return `text` with a marker in place of each run of at least 256 encoded characters; all else stays as it is."""
+    """Return `text` with a marker in place of each run of at least 512 encoded characters; all else stays as it is."""
     if not any(_INSIDE.match(text, position) for position in range(0, len(text), _STEP)):
         return Compressed(text=text)
     omissions: list[Omission] = []
