@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
+from ctx_core.optimize.content import ContentType
 from ctx_core.optimize.dispatch import compress_part
 from ctx_core.optimize.fit import clip, shares
 from ctx_core.tokens import estimate
@@ -43,24 +44,32 @@ class Assignment:
     """What to write.
 
     Args:
-        parts: The parts, each with its kind.
-        tokens: Tokens of the input.
+        text: The text as it came.
+        tokens: Its tokens.
+        carried: Hints that it holds already; they end the result in any case.
+        parts: Its parts, each with its kind, without those hints.
         max_tokens: The most tokens of the result; None asks for the natural level.
         query: What the reader wants to know.
-        footer: The line that ends the text if anything is left out.
-        has_footer: Whether the footer stands there in any case.
+        footer: What ends the result if anything is left out.
         compress_code: Whether code has a natural level below what it is.
         counter: Counts tokens.
     """
 
-    parts: Sequence[Segment]
+    text: str
     tokens: int
+    carried: Sequence[str]
+    parts: Sequence[Segment]
     max_tokens: int | None
     query: str | None
     footer: str
-    has_footer: bool
     compress_code: bool
     counter: TokenCounter
+
+    @property
+    def kind(self) -> ContentType:
+        """What most of the text is."""
+        largest = max(self.parts, key=lambda part: 0 if part.spoken else len(part.text), default=None)
+        return largest.detection.content_type if largest and largest.detection else ContentType.TEXT
 
     def draft(self) -> Draft:
         """Compress all parts; over budget, ask again for less, and at last clip."""
@@ -100,6 +109,6 @@ class Assignment:
 
     def _sealed(self, shorter: Compressed) -> Draft:
         text = shorter.text
-        if self.has_footer or not shorter.lossless:
+        if self.carried or not shorter.lossless:
             text = f"{text}\n{self.footer}" if text else self.footer
         return Draft(text=text, tokens=self.counter.count(text), omissions=shorter.omissions, body=shorter.text)

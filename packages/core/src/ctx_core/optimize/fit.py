@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from itertools import accumulate, groupby, pairwise, takewhile
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.base import Compressed, Omission
@@ -17,12 +16,11 @@ if TYPE_CHECKING:
     from ctx_core.tokens import TokenCounter
 
 _PIECE_CHARS: Final = 160
-# Rating a line costs 15 us, looking for these words one; nearly every line that is rated bad has one of them.
-_BAD_WORDS: Final = (
-    "error fail fatal panic exception traceback critical severe abort segfault segv core killed memory oom timeout timed denied refused"
-    " cannot not exit invalid undefined unable assert crash conflict ✗ × ✘ ❌"
-).split()
-_PIECE: Final = re.compile(r".{1,160}(?:[\s,;]|$)|.{1,160}", re.DOTALL)
+# Only rules and white space have longer tokens on average.
+_MAX_TOKEN_CHARS: Final = 8
+
+_Place = tuple[int, int]
+"""A line, and a piece of it."""
 
 
 def shares(costs: Sequence[int], weights: Sequence[float], room: int) -> list[int]:
@@ -48,8 +46,8 @@ def clip(text: str, max_tokens: int, *, counter: TokenCounter, query: str | None
     Errors come first, then what the query asks for, then both ends. Lines stay whole, except that very long ones are cut
     into pieces, at grapheme borders.
     """
-    lines = [_Line(pieces=_pieces(line)) for line in text.split("\n")]
-    order = _by_importance(lines, query)[: max_tokens + 1]
+    lines = [_pieces(line, min(_PIECE_CHARS, 2 * max_tokens + 20)) for line in text.split("\n")]
+    order = _affordable(_by_importance(lines, query), lines, max_tokens)
     low, high = 0, len(order)
     while low < high:
         middle = (low + high + 1) // 2
@@ -62,46 +60,36 @@ def clip(text: str, max_tokens: int, *, counter: TokenCounter, query: str | None
     return kept if counter.count(kept.text) <= max_tokens else Compressed(text="", omissions=kept.omissions)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    pieces: tuple[str, ...]
-    kept: set[int] = field(default_factory=set[int])
-
-
-def _pieces(line: str) -> tuple[str, ...]:
-    if len(line) <= 2 * _PIECE_CHARS:
+def _pieces(line: str, size: int) -> Sequence[str]:
+    if len(line) <= 2 * size:
         return (line,)
-    ends = [match.end() for match in _PIECE.finditer(line)]
-    cuts = [0, *dict.fromkeys(end if line.isascii() else whole_graphemes(line, end) for end in ends)]
-    return tuple(line[start:end] for start, end in zip(cuts, cuts[1:], strict=False) if start < end)
+    cuts = [whole_graphemes(line, cut) for cut in range(size, len(line), size)]
+    return [line[start:end] for start, end in pairwise([0, *dict.fromkeys(cuts), len(line)])]
 
 
-def _by_importance(lines: Sequence[_Line], query: str | None) -> list[tuple[int, int]]:
-    """Return the places of all pieces, the most important first."""
-    places = [(i, j) for i, line in enumerate(lines) for j, piece in enumerate(line.pieces) if piece.strip()]
+def _by_importance(lines: Sequence[Sequence[str]], query: str | None) -> list[_Place]:
+    places = [(i, j) for i, pieces in enumerate(lines) for j, piece in enumerate(pieces) if piece.strip()]
     terms = query_terms(query)
-    seen: set[str] = set()
-    bad: dict[Severity, list[tuple[int, int]]] = {Severity.VERDICT: [], Severity.ERROR: []}
-    asked: list[tuple[int, int]] = []
-    for i, j in places:
-        piece = lines[i].pieces[j]
-        grade = rate([piece])[0] if _may_be_bad(piece) else Severity.CALM
-        if grade in bad and piece not in seen:
-            seen.add(piece)
-            bad[grade].append((i, j))
-        elif terms and hits(piece, terms):
+    bad: dict[str, tuple[Severity, _Place]] = {}
+    asked: list[_Place] = []
+    for (i, j), grade in zip(places, rate(lines[i][j] for i, j in places), strict=True):
+        if grade >= Severity.ERROR:
+            bad.setdefault(lines[i][j], (grade, (i, j)))
+        elif terms and hits(lines[i][j], terms):
             asked.append((i, j))
-    ranks = {place: rank for rank, place in enumerate(places)}
-    ends = sorted(places, key=lambda place: min(ranks[place], len(places) - 1 - ranks[place]))
-    return list(dict.fromkeys([*bad[Severity.VERDICT], *bad[Severity.ERROR], *asked, *ends]))
+    worst = [place for _, place in sorted(bad.values(), key=lambda found: -found[0])]
+    from_both_ends = [places[k // 2 if k % 2 == 0 else -(k + 1) // 2] for k in range(len(places))]
+    return list(dict.fromkeys([*worst, *asked, *from_both_ends]))
 
 
-def _may_be_bad(piece: str) -> bool:
-    lowered = piece.lower()
-    return any(word in lowered for word in _BAD_WORDS)
+def _affordable(order: Sequence[_Place], lines: Sequence[Sequence[str]], max_tokens: int) -> Sequence[_Place]:
+    """Return the first places, no more than could fit: counting much more than the budget would cost more than it tells."""
+    sizes = accumulate(len(lines[i][j]) for i, j in order)
+    count = sum(1 for _ in takewhile(lambda size: size <= _MAX_TOKEN_CHARS * max_tokens, sizes))
+    return order[: min(count + 1, max_tokens)]
 
 
-def _quoted(lines: Sequence[_Line], places: Iterable[tuple[int, int]]) -> Compressed:
+def _quoted(lines: Sequence[Sequence[str]], places: Iterable[_Place]) -> Compressed:
     """Return the pieces at `places` in their order, with a counted note wherever something is missing."""
     kept: dict[int, set[int]] = {}
     for i, j in places:
@@ -114,21 +102,16 @@ def _quoted(lines: Sequence[_Line], places: Iterable[tuple[int, int]]) -> Compre
             out.append(f"[… {missing} {'lines' if missing > 1 else 'line'}]")
             omissions.append(Omission(what="lines", count=missing, where=f"lines {previous + 2}-{i}"))
         if i < len(lines):
-            out.append(_joined(lines[i].pieces, kept[i], omissions))
+            out.append(_joined(lines[i], kept[i], omissions))
         previous = i
     return Compressed(text="\n".join(out), omissions=tuple(omissions))
 
 
 def _joined(pieces: Sequence[str], kept: set[int], omissions: list[Omission]) -> str:
     out: list[str] = []
-    missing = 0
-    for j, piece in enumerate([*pieces, ""]):
-        if j < len(pieces) and j not in kept:
-            missing += len(piece)
-            continue
-        if missing:
-            out.append(f"[… {missing} characters]")
-            omissions.append(Omission(what="characters", count=missing))
-            missing = 0
-        out.append(piece)
+    for is_kept, run in groupby(range(len(pieces)), key=kept.__contains__):
+        text = "".join(pieces[j] for j in run)
+        if not is_kept:
+            omissions.append(Omission(what="characters", count=len(text)))
+        out.append(text if is_kept else f"[… {len(text)} characters]")
     return "".join(out)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 from ctx_core import telemetry
 from ctx_core.errors import InvalidInput
 from ctx_core.optimize.ccr import HINT_LENGTH, CcrStore, content_hash, excerpt, hint, hints_in, own_ref, without_hints
+from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.content import ContentType, Detection
 from ctx_core.optimize.draft import Assignment, Draft
+from ctx_core.optimize.many import allot
 from ctx_core.optimize.router import ContentRouter
 from ctx_core.optimize.segment import Segment, segments
 from ctx_core.tokens import TokenCounter
@@ -18,7 +20,7 @@ from ctx_core.tokens import TokenCounter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ctx_core.optimize.compressors.base import Omission
+    from ctx_core.optimize.many import Allotment
 
 MIN_BUDGET: Final = 32
 """The smallest budget: a hint and a note fit into it."""
@@ -27,7 +29,7 @@ MIN_BUDGET: Final = 32
 _NOTE_TOKENS: Final = 9
 # A result that saves less than this is not worth a second form of the same text.
 _WORTH_IT: Final = 0.97
-_MAX_PASSES: Final = 4
+_MAX_ROUNDS: Final = 4
 _NOT_KEPT: Final = "[the full content could not be kept]"
 
 
@@ -99,8 +101,8 @@ class ContextOptimizer:
             query: What the reader wants to know; parts that answer it are kept longest.
             content_type: What `text` is, if the caller knows.
         """
-        if max_tokens is not None and max_tokens < MIN_BUDGET:
-            raise InvalidInput(f"max_tokens is at least {MIN_BUDGET}, got {max_tokens!r}")
+        if max_tokens is not None:
+            _check_budget(max_tokens)
         tokens = self.counter.count(text)
         if tokens <= (self.min_tokens if max_tokens is None else max_tokens):
             return self._untouched(text, tokens, content_type)
@@ -108,15 +110,57 @@ class ContextOptimizer:
         if carried and max_tokens is None:
             return self._untouched(text, tokens, content_type)
         with telemetry.span("ctx.optimize"):
-            parts = self._parts(without_hints(text), content_type)
-            draft = self._draft(text, parts, tokens, max_tokens, query, carried)
-            return self._kept(text, tokens, _main_kind(parts), draft, max_tokens, carried)
+            work = Assignment(
+                text=text,
+                tokens=tokens,
+                carried=carried,
+                parts=self._parts(without_hints(text), content_type),
+                max_tokens=max_tokens,
+                query=query,
+                footer=self._footer(text, max_tokens, carried),
+                compress_code=self.compress_code,
+                counter=self.counter,
+            )
+            return self._kept(work, self._settled(work))
 
     def optimize_many(
         self, chunks: Sequence[str], *, max_tokens: int, query: str | None = None
     ) -> list[CompressResult]:
-        """Return every chunk, in order, so that all of them together are within `max_tokens`."""
-        raise NotImplementedError
+        """Return every chunk, in order, so that all of them together are within `max_tokens`.
+
+        Chunks get tokens by worth: what answers the query and what speaks of trouble gets more, and what one chunk does
+        not need goes to the others. A chunk that repeats an earlier one points at it. What there is no room for at all is
+        left out and counted; its result still has its hash.
+        """
+        _check_budget(max_tokens)
+        allotted = allot(chunks, max_tokens, floor=MIN_BUDGET, counter=self.counter, query=query)
+        left_out = [i for i, one in enumerate(allotted) if one.budget == 0 < one.tokens]
+        results: dict[int, CompressResult] = {}
+        spare = 0
+        for i in sorted(range(len(chunks)), key=lambda i: allotted[i].tokens - allotted[i].budget):
+            one = allotted[i]
+            if one.same_as is not None:
+                results[i] = self._told(chunks[i], one, f"[same as chunk {one.same_as + 1}]", None)
+            elif i in left_out:
+                note = f"[… {len(left_out)} chunks]" if i == left_out[0] else ""
+                results[i] = self._told(chunks[i], one, note, Omission(what="chunks", count=1))
+            else:
+                budget = max(MIN_BUDGET, min(one.tokens, one.budget + spare))
+                results[i] = self.optimize(chunks[i], max_tokens=budget, query=query)
+                spare = max(0, one.budget + spare - results[i].compressed_tokens)
+        return [results[i] for i in range(len(chunks))]
+
+    def _told(self, text: str, one: Allotment, note: str, omission: Omission | None) -> CompressResult:
+        """Return a note in place of a chunk."""
+        return CompressResult(
+            compressed=note,
+            original_tokens=one.tokens,
+            compressed_tokens=self.counter.count(note),
+            content_type=self.router.by_shape(text).content_type,
+            ccr_hash=self._stored(text),
+            lossless=omission is None,
+            omissions=(omission,) if omission else (),
+        )
 
     def retrieve(
         self, ref: str, *, query: str | None = None, lines: tuple[int, int] | None = None, page: int | None = None
@@ -156,32 +200,14 @@ class ContextOptimizer:
             return [Segment(text=text, detection=known)]
         return [replace(part, detection=part.detection or self.router.detect(part.text)) for part in segments(text)]
 
-    def _draft(
-        self,
-        text: str,
-        parts: list[Segment],
-        tokens: int,
-        max_tokens: int | None,
-        query: str | None,
-        carried: Sequence[str],
-    ) -> Draft:
-        footer = self._footer(text, max_tokens, carried)
-        work = Assignment(
-            parts=parts,
-            tokens=tokens,
-            max_tokens=max_tokens,
-            query=query,
-            footer=footer,
-            has_footer=bool(carried),
-            compress_code=self.compress_code,
-            counter=self.counter,
-        )
+    def _settled(self, work: Assignment) -> Draft:
+        """Draft until another round would change nothing: what is lossless bears no hint that says it was here before."""
         draft = work.draft()
-        for _ in range(_MAX_PASSES if max_tokens is None else 0):
-            # What is lossless bears no hint that says it was here; optimized again, it has to stay as it is.
-            if draft.omissions or draft.tokens > _WORTH_IT * tokens:
+        for _ in range(_MAX_ROUNDS if work.max_tokens is None else 0):
+            if draft.omissions or draft.tokens > _WORTH_IT * work.tokens:
                 break
-            again = replace(work, parts=self._parts(draft.text, None), tokens=draft.tokens).draft()
+            work = replace(work, parts=self._parts(draft.text, None), tokens=draft.tokens)
+            again = work.draft()
             if again.tokens > _WORTH_IT * draft.tokens:
                 break
             draft = again
@@ -200,33 +226,24 @@ class ContextOptimizer:
     def _leaves_room(self, footer: str, max_tokens: int | None) -> bool:
         return max_tokens is None or self.counter.count(f"\n{footer}") + _NOTE_TOKENS <= max_tokens
 
-    def _kept(
-        self,
-        text: str,
-        tokens: int,
-        kind: ContentType,
-        draft: Draft,
-        max_tokens: int | None,
-        carried: Sequence[str],
-    ) -> CompressResult:
+    def _kept(self, work: Assignment, draft: Draft) -> CompressResult:
         """Return the draft if it is worth it and the original is safe; otherwise the text as it came."""
-        if max_tokens is None and draft.tokens > _WORTH_IT * tokens:
-            return self._untouched(text, tokens, kind)
-        ref = _last_ref(carried)
-        if not carried:
-            ref = self._stored(text)
-            if ref is None and max_tokens is None:
-                return self._untouched(text, tokens, kind)
-        shown, count = draft.text, draft.tokens
-        if ref is None and not carried and draft.omissions:
-            shown = f"{draft.body}\n{_NOT_KEPT}".lstrip("\n")
-            count = self.counter.count(shown)
-        telemetry.metric("ctx.optimize.ratio", count / tokens, content_type=kind)
+        is_forced = work.max_tokens is not None
+        if not is_forced and draft.tokens > _WORTH_IT * work.tokens:
+            return self._untouched(work.text, work.tokens, work.kind)
+        ref = _last_ref(work.carried) if work.carried else self._stored(work.text)
+        shown, tokens = draft.text, draft.tokens
+        if ref is None and not work.carried:
+            if not is_forced:
+                return self._untouched(work.text, work.tokens, work.kind)
+            shown = f"{draft.body}\n{_NOT_KEPT}".lstrip("\n") if draft.omissions else draft.text
+            tokens = self.counter.count(shown)
+        telemetry.metric("ctx.optimize.ratio", tokens / work.tokens, content_type=work.kind)
         return CompressResult(
             compressed=shown,
-            original_tokens=tokens,
-            compressed_tokens=count,
-            content_type=kind,
+            original_tokens=work.tokens,
+            compressed_tokens=tokens,
+            content_type=work.kind,
             ccr_hash=ref,
             lossless=not draft.omissions,
             omissions=draft.omissions,
@@ -245,15 +262,15 @@ class ContextOptimizer:
         return CompressResult(compressed=text, original_tokens=tokens, compressed_tokens=tokens, content_type=kind)
 
 
+def _check_budget(max_tokens: int) -> None:
+    if max_tokens < MIN_BUDGET:
+        raise InvalidInput(f"max_tokens is at least {MIN_BUDGET}, got {max_tokens!r}")
+
+
 def _memory_store() -> CcrStore:
     from ctx_core.stores.memory.ccr import MemoryCcrStore  # noqa: PLC0415 - the default adapter of this port
 
     return MemoryCcrStore()
-
-
-def _main_kind(parts: Sequence[Segment]) -> ContentType:
-    largest = max(parts, key=lambda part: 0 if part.spoken else len(part.text), default=None)
-    return largest.detection.content_type if largest and largest.detection else ContentType.TEXT
 
 
 def _last_ref(hint_lines: Sequence[str]) -> str | None:

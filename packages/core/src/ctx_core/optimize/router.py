@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Final
@@ -9,12 +10,16 @@ from typing import Any, Final
 from ctx_core.errors import InvalidInput
 from ctx_core.extras import installed
 from ctx_core.optimize.content import ContentType, Detection
-from ctx_core.optimize.rules import RULES, Sample
+from ctx_core.optimize.rules import RULES
+from ctx_core.optimize.rules.sample import Sample
 
-_CODE_LABELS: Final = (
-    "asm bat c clojure cpp cs css dart dockerfile elixir erlang fortran go groovy haskell java javascript julia kotlin lisp lua makefile matlab"
-    " objectivec ocaml pascal perl php powershell prolog python r ruby rust scala scss shell solidity sql swift typescript vba verilog vhdl vue zig"
-).split()
+_CODE_LABELS: Final = re.findall(
+    r"\w+",
+    """
+    asm bat c clojure cpp cs css dart dockerfile elixir erlang fortran go groovy haskell java javascript julia kotlin lisp lua makefile matlab objectivec
+    ocaml pascal perl php powershell prolog python r ruby rust scala scss shell solidity sql swift typescript vba verilog vhdl vue zig
+    """,
+)
 _LABELS: Final = {
     **dict.fromkeys(_CODE_LABELS, ContentType.CODE),
     **dict.fromkeys(("json", "jsonl"), ContentType.JSON),

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.rules import data, logs, written
-from ctx_core.optimize.rules.sample import Sample as Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ctx_core.optimize.content import Detection
+    from ctx_core.optimize.rules.sample import Sample
 
 RULES: Final[tuple[Callable[[Sample], Detection | None], ...]] = (
+    data.compact_json,
     data.blob,
     data.json_document,
     data.json_lines,

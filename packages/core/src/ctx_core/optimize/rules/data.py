@@ -55,6 +55,11 @@ def json_document(sample: Sample) -> Detection | None:
     return _of(ContentType.JSON, "json")
 
 
+def compact_json(sample: Sample) -> Detection | None:
+    """The form that our own JSON compressor writes."""
+    return _of(ContentType.JSON, "compact") if sample.text.startswith(COMPACT_JSON) else None
+
+
 def json_lines(sample: Sample) -> Detection | None:
     """One JSON value a line, a broken line or two among them."""
     if len(sample.lines) < 2 or sample.share(_JSON_LINE) < 0.9:

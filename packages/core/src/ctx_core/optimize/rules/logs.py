@@ -15,7 +15,7 @@ _LEVEL: Final = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|S
 
 # Each alternative is one family of clocks or levels, as it stands near the start of a line.
 STAMPED: Final = re.compile(
-    "|".join(  # noqa: FLY002 - one alternative a line
+    "|".join(
         (
             r"(?:\S{1,80} )?\[?\d{4}[-/.]\d\d[-/.]\d\d[T _,]\s?\d\d:\d\d",
             r"\[?\d\d[-/.]\d\d(?:[-/.]\d\d(?:\d\d)?)?[ T]\d\d:\d\d:\d\d",
@@ -36,7 +36,7 @@ STAMPED: Final = re.compile(
 
 # Lines that builds, tests and crashes print, whatever the language.
 _PRINTED: Final = re.compile(
-    "|".join(  # noqa: FLY002 - one alternative a line
+    "|".join(
         (
             r"(?:npm|yarn|pnpm) (?:ERR!|WARN|error|warn|notice|info|http)",
             r"##\[\w+\]|::(?:error|warning|group|endgroup)",

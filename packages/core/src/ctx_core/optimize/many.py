@@ -1,0 +1,74 @@
+"""One budget over many chunks: by worth, and what stands twice is pointed at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
+from ctx_core.optimize.fit import shares
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctx_core.tokens import TokenCounter
+
+_NOTE_TOKENS: Final = 10
+_LOOKED_AT: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allotment:
+    """What one chunk gets of the budget.
+
+    Args:
+        tokens: Tokens of the chunk.
+        budget: The most tokens it may take; 0 leaves it out.
+        same_as: The earlier chunk, counted from 0, that it repeats word for word.
+    """
+
+    tokens: int
+    budget: int
+    same_as: int | None = None
+
+
+def allot(
+    chunks: Sequence[str], max_tokens: int, *, floor: int, counter: TokenCounter, query: str | None
+) -> list[Allotment]:
+    """Divide a budget over chunks; what cannot be given `floor` tokens is left out, the least worth first."""
+    first: dict[str, int] = {}
+    same_as = [first.setdefault(chunk, i) for i, chunk in enumerate(chunks)]
+    tokens = {chunk: counter.count(chunk) for chunk in first}
+    costs = [tokens[chunk] for chunk in chunks]
+    if sum(costs) <= max_tokens:
+        return [Allotment(tokens=cost, budget=cost) for cost in costs]
+    repeats = [i for i, j in enumerate(same_as) if i != j and costs[i] > _NOTE_TOKENS]
+    served = [i for i in range(len(chunks)) if i not in set(repeats)]
+    weights = _worth([chunks[i] for i in served], query)
+    room = max_tokens - _NOTE_TOKENS * (len(repeats) + 1)
+    given = _served([costs[i] for i in served], weights, room, floor)
+    budgets = dict(zip(served, given, strict=True))
+    return [
+        Allotment(tokens=costs[i], budget=budgets.get(i, _NOTE_TOKENS), same_as=same_as[i] if i in repeats else None)
+        for i in range(len(chunks))
+    ]
+
+
+def _worth(chunks: Sequence[str], query: str | None) -> list[float]:
+    """Rate chunks: what answers the query weighs up to three times as much, trouble half as much again."""
+    terms = query_terms(query)
+    heads = [chunk[:_LOOKED_AT] for chunk in chunks]
+    asked = [2 * hits(head, terms) / len(terms) if terms else 0.0 for head in heads]
+    return [1.0 + found + 0.5 * has_trouble(head) for found, head in zip(asked, heads, strict=True)]
+
+
+def _served(costs: Sequence[int], weights: Sequence[float], room: int, floor: int) -> list[int]:
+    """Share out `room`; while someone would get too little to be said, the least worthy gets nothing."""
+    alive = set(range(len(costs)))
+    while alive:
+        given = shares([costs[i] if i in alive else 0 for i in range(len(costs))], weights, max(0, room))
+        starved = [i for i in alive if given[i] < min(floor, costs[i])]
+        if not starved:
+            return given
+        alive.remove(min(starved, key=lambda i: (weights[i], -i)))
+    return [0] * len(costs)
