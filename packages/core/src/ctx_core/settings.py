@@ -10,6 +10,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic.alias_generators import to_camel
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ctx_core.kernel.kernel import ContextKernel
     from ctx_core.optimize.ccr import CcrStore
     from ctx_core.rehydrate.archive import Archive
+    from ctx_core.rehydrate.blobs import BlobStore
     from ctx_core.rehydrate.rehydrator import RehydratorConfig
 
 _PREFIX = "CTX_"
@@ -150,22 +153,53 @@ class CtxSettings(_Section):
     def archive(self) -> Archive:
         """Open the archive behind `archive_url`."""
         from ctx_core.rehydrate.archive import Archive  # noqa: PLC0415
-        from ctx_core.stores.open import open_blobs  # noqa: PLC0415
 
         prefix = self.rehydrator.blob_prefix
-        return Archive(open_blobs(self.archive_url, self), **({"prefix": prefix} if prefix else {}))
+        return Archive(_blobs(self), **({"prefix": prefix} if prefix else {}))
 
     def ccr_store(self) -> CcrStore:
         """Open the store of originals behind `ccr_url`."""
-        from ctx_core.stores.open import open_ccr  # noqa: PLC0415
+        match _scheme(self.ccr_url):
+            case "memory":
+                from ctx_core.stores.memory.ccr import MemoryCcrStore  # noqa: PLC0415
 
-        return open_ccr(self.ccr_url, self)
+                return MemoryCcrStore()
+            case "sqlite":
+                from ctx_core.stores.sqlite.ccr import SqliteCcrStore  # noqa: PLC0415
+
+                return SqliteCcrStore(self.ccr_url)
+            case "redis" | "rediss" | "valkey" | "valkeys":
+                from ctx_core.stores.redis.ccr import RedisCcrStore  # noqa: PLC0415
+
+                return RedisCcrStore.from_url(self.ccr_url, **_redis_options(self.redis))
+            case scheme:
+                raise InvalidSettings(f"setting 'ccr_url': no store answers to {scheme!r}; known are memory, sqlite, redis, rediss")
 
     def kernel(self) -> ContextKernel:
         """Open the kernel on the stores that the URLs name."""
         from ctx_core.kernel.kernel import ContextKernel  # noqa: PLC0415
 
-        return ContextKernel.open(self)
+        return ContextKernel.open(self.context_url)
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0].lower()
+
+
+def _blobs(settings: CtxSettings) -> BlobStore | None:
+    match _scheme(settings.archive_url):
+        case "memory":
+            return None
+        case "file":
+            from ctx_core.stores.files import FileBlobs  # noqa: PLC0415
+
+            return FileBlobs(url2pathname(urlsplit(settings.archive_url).path))
+        case "s3":
+            from ctx_core.stores.s3 import S3Blobs  # noqa: PLC0415
+
+            return S3Blobs.from_url(settings.archive_url, **_s3_options(settings))
+        case scheme:
+            raise InvalidSettings(f"setting 'archive_url': no store answers to {scheme!r}; known are memory, file, s3")
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

@@ -75,10 +75,10 @@ def demonstrate(
     from ctx_core.settings import CtxSettings  # noqa: PLC0415
 
     engine = ContextEngine.from_settings(CtxSettings.load(settings))
-    root = None
-    if graph is not None and engine.kernel is not None:
-        root = graph.root_node_id
-        engine.kernel.record_bundle(graph, role="responder", requested_by="ctx demo")
+    root = graph.root_node_id if graph else None
+    if graph is not None:
+        changes = [*graph.nodes, *graph.relations, *graph.details]
+        engine.kernel.update_context(root_node_id=graph.root_node_id, changes=changes, requested_by="ctx demo")
     prepared = engine.prepare(messages, user_id="demo", session_id="recorded", max_tokens=max_tokens, graph_root=root)
     return Demonstration(messages=messages, prepared=prepared, graph_root=root)
 

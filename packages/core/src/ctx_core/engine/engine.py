@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -69,7 +69,7 @@ class ContextEngine:
     Args:
         optimizer: Compresses contents and keeps their originals.
         archive: Keeps the turns that leave the window.
-        kernel: Holds the graph that `graph_root` names.
+        kernel: Holds the graph that `graph_root` names; one in memory by default.
         aligner: Keeps the prompt's prefix byte-stable.
         evictor: Chooses the turns that leave.
         rehydration: When and how turns come back.
@@ -94,10 +94,10 @@ class ContextEngine:
         self.counter = counter or TokenCounter()
         self.optimizer = optimizer or ContextOptimizer(counter=self.counter)
         self.archive = archive or Archive()
-        self.kernel = kernel
+        self._kernel = kernel
         self.aligner = aligner or CacheAligner()
         self.evictor = evictor or Evictor(counter=self.counter)
-        self.rehydrator = Rehydrator(self.archive, config=rehydration or RehydratorConfig())
+        self.rehydrator = Rehydrator(self.archive, config=rehydration, counter=self.counter)
         self.shares = shares or Shares()
         self.strict = strict
         self._remembered: OrderedDict[tuple[str, int], CompressResult] = OrderedDict()
@@ -115,6 +115,16 @@ class ContextEngine:
             "counter": counter,
         }
         return cls(**(parts | overrides))
+
+    @property
+    def kernel(self) -> ContextKernel:
+        """The kernel that holds the graph; made on first use where none was given."""
+        with self._lock:
+            if self._kernel is None:
+                from ctx_core.kernel.kernel import ContextKernel  # noqa: PLC0415 - pydantic, for those who use a graph
+
+                self._kernel = ContextKernel.open("memory://")
+            return self._kernel
 
     def prepare(
         self,
@@ -147,17 +157,15 @@ class ContextEngine:
         """
         if max_tokens < _LEAST_BUDGET:
             raise InvalidInput(f"max_tokens must be at least {_LEAST_BUDGET}, not {max_tokens}")
-        given = as_messages(messages)
-        asked = query or next((message.text for message in reversed(given) if message.role == "user"), "")
         request = Request(
-            messages=given,
+            messages=as_messages(messages),
             max_tokens=max_tokens,
             user_id=user_id,
             session_id=session_id,
             conversation_id=conversation_id or session_id or user_id or "",
             chunks=chunks,
             graph_root=graph_root,
-            query=asked,
+            query=query,
             now=now,
         )
         return Preparation(self, request).run()
@@ -181,6 +189,11 @@ class ContextEngine:
             if len(self._remembered) > _REMEMBERED:
                 self._remembered.popitem(last=False)
         return result
+
+    def rehydrator_within(self, max_tokens: int) -> Rehydrator:
+        """Return the rehydrator with a budget for its block."""
+        config = replace(self.rehydrator.config, max_tokens=max_tokens)
+        return Rehydrator(self.archive, config=config, counter=self.counter)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_remembered")}

@@ -39,8 +39,13 @@ class Request:
     conversation_id: str
     chunks: Sequence[str]
     graph_root: str | None
-    query: str
+    query: str | None
     now: datetime | None
+
+    @property
+    def asked(self) -> str:
+        """The text of the last user message; empty if there is none."""
+        return next((message.text for message in reversed(self.messages) if message.role == "user"), "")
 
 
 @dataclass(slots=True)
@@ -114,20 +119,15 @@ class Preparation:
         return _Row(given, message, max(results, key=lambda result: result.original_tokens, default=None))
 
     def _render_graph(self) -> None:
-        engine, root = self.engine, self.request.graph_root
-        if root is None:
-            return
-        if engine.kernel is None:
-            self.warnings.append(f"graph_root {root!r} was given, but the engine has no kernel to look it up in")
-            return
-        budget = int(self.request.max_tokens * engine.shares.graph)
-        self.graph = engine.kernel.get_context(root, max_tokens=budget).rendered
+        if self.request.graph_root is not None:
+            budget = int(self.request.max_tokens * self.engine.shares.graph)
+            self.graph = self.engine.kernel.get_context(self.request.graph_root, max_tokens=budget).rendered
 
     def _optimize_chunks(self) -> None:
         if self.request.chunks:
             budget = max(int(self.request.max_tokens * self.engine.shares.chunks), 32)
             found = self.engine.optimizer.optimize_many(
-                self.request.chunks, max_tokens=budget, query=self.request.query or None
+                self.request.chunks, max_tokens=budget, query=self.request.query or self.request.asked or None
             )
             self.chunks = tuple(found)
 
@@ -153,18 +153,20 @@ class Preparation:
         """Tokens for the conversation, beside what is attached to it and what may come back into it."""
         text = self._attachment()
         room = self.request.max_tokens - (self.engine.counter.count(text) + 2 if text else 0)
-        if self.request.user_id is not None and self.engine.rehydrator.triggered(self.messages):
+        if self.request.user_id is not None and self.engine.rehydrator.detector.detect(self.request.asked):
             room -= self._comeback()
         return max(room, 0)
 
     def _comeback(self) -> int:
-        return int(self.request.max_tokens * self.engine.shares.rehydrated)
+        """The most tokens of what comes back; never all of the room that the conversation left."""
+        most = int(self.request.max_tokens * self.engine.shares.rehydrated)
+        return min(most, self.engine.rehydrator.config.max_tokens)
 
     def _rehydrate(self) -> None:
         if self.request.user_id is None:
             return
-        found = self.engine.rehydrator.rehydrate(
-            self.messages, user_id=self.request.user_id, now=self.request.now, max_tokens=self._comeback()
+        found = self.engine.rehydrator_within(self._comeback()).rehydrate(
+            self.messages, user_id=self.request.user_id, now=self.request.now, session_id=self.request.session_id
         )
         self.warnings += found.warnings
         self.messages, self.rehydrated = found.messages, found
