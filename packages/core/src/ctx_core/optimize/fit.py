@@ -6,7 +6,7 @@ from itertools import accumulate, groupby, pairwise, takewhile
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.base import Compressed, Omission
-from ctx_core.optimize.compressors.log.severity import Severity, rate
+from ctx_core.optimize.compressors.log.severity import Severity, severity, suspicious
 from ctx_core.optimize.compressors.relevance import hits, query_terms
 from ctx_core.tokens import whole_graphemes
 
@@ -72,7 +72,8 @@ def _by_importance(lines: Sequence[Sequence[str]], query: str | None) -> list[_P
     terms = query_terms(query)
     bad: dict[str, tuple[Severity, _Place]] = {}
     asked: list[_Place] = []
-    for (i, j), grade in zip(places, rate(lines[i][j] for i, j in places), strict=True):
+    for (i, j), is_suspect in zip(places, suspicious([lines[i][j] for i, j in places]), strict=True):
+        grade = severity(lines[i][j]) if is_suspect else Severity.CALM
         if grade >= Severity.ERROR:
             bad.setdefault(lines[i][j], (grade, (i, j)))
         elif terms and hits(lines[i][j], terms):
