@@ -26,7 +26,7 @@ class Decoder:
         lines = text.split("\n")
         assert lines.pop(0).startswith("#json")
         names: dict[str, str] = {}
-        while lines and (match := re.fullmatch(r"(\$\d)=(.*)", lines[0])):
+        while lines and (match := re.fullmatch(r"(\$[0-9A-Z])=(.*)", lines[0])):
             names[match[1]] = match[2]
             lines.pop(0)
         body = "\n".join(lines)

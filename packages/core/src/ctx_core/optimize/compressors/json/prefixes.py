@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_MAX_PREFIXES: Final = 9  # so that one digit names each, whatever follows it
+_NAMES: Final = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""One character names each prefix, whatever follows it."""
+
 _MIN_LENGTH: Final = 16
 _MIN_USES: Final = 4
-_TAKEN: Final = re.compile(r"\$\d")
+_TAKEN: Final = re.compile(r"\$[0-9A-Z]")
 
 
 def factor_prefixes(text: str, words: Iterable[object]) -> tuple[str, Mapping[str, str]]:
@@ -24,11 +26,10 @@ def factor_prefixes(text: str, words: Iterable[object]) -> tuple[str, Mapping[st
         return text, {}
     names: dict[str, str] = {}
     for prefix in _candidates(words):
-        uses = text.count(prefix)
-        if uses >= _MIN_USES:
-            names[f"${len(names) + 1}"] = prefix
-            text = text.replace(prefix, f"${len(names)}")
-            if len(names) == _MAX_PREFIXES:
+        if text.count(prefix) >= _MIN_USES:
+            names[f"${_NAMES[len(names)]}"] = prefix
+            text = text.replace(prefix, [*names][-1])
+            if len(names) == len(_NAMES):
                 break
     return text, names
 
