@@ -87,6 +87,18 @@ def _fitted(line: str, max_tokens: int, counter: TokenCounter) -> str | None:
     return counter.clip(line, max_tokens - 8).rstrip() + " … [shortened]"
 
 
+def shorten_block(block: str, *, counter: TokenCounter, max_tokens: int) -> str:
+    """Return a rendered block within `max_tokens`: the longest turns leave first, the last one is shortened; empty if none fits."""
+    body = block.removeprefix(f"<{TAG}>\n{_LEAD}\n").removesuffix(f"\n</{TAG}>")
+    lines = re.split(r"\n(?=- )", body)
+    while len(lines) > 1 and counter.count(_frame(lines)) > max_tokens:
+        lines.remove(max(lines, key=len))
+    if counter.count(_frame(lines)) <= max_tokens:
+        return _frame(lines)
+    last = _fitted(lines[0], max_tokens - counter.count(_frame(())) - 1, counter)
+    return _frame([last]) if last else ""
+
+
 def without_block(messages: Sequence[Message]) -> list[Message]:
     """Return `messages` without any block that was put there before."""
     out: list[Message] = []
