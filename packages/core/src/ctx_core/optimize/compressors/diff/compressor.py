@@ -6,16 +6,18 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Compressed, Omission
-from ctx_core.optimize.compressors.diff_format import DiffFile, cut, read_diff, visible
-from ctx_core.optimize.compressors.diff_pick import fill, pieces_by_worth
+from ctx_core.optimize.compressors.diff.format import DiffFile, cut, read_diff, visible
+from ctx_core.optimize.compressors.diff.pick import fill, pieces_by_worth
+from ctx_core.optimize.compressors.notes import plural, spelled
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ctx_core.optimize.compressors.base import Budget
-    from ctx_core.optimize.compressors.diff_format import Ranges
+    from ctx_core.optimize.compressors.diff.format import Ranges
 
 # Lines of context around a change, most first.
 _CONTEXTS: Final = (3, 1, 0)
@@ -24,7 +26,6 @@ _NATURAL_CONTEXTS: Final = (1,)
 _FOLDED_FROM: Final = 8
 # A diff that gets hardly shorter is worth more as one that applies.
 _WORTHWHILE: Final = 0.95
-_PICK_ROUNDS: Final = 8
 _TAIL_TOKENS: Final = 32
 
 _GENERATED: Final = re.compile(
@@ -35,8 +36,6 @@ _GENERATED: Final = re.compile(
 )
 _TAIL: Final = re.compile(r"\n\[shortened diff, no longer applies: ([^\n]+) left out\]\n*\Z")
 _TALLIED: Final = re.compile(r"(\d{1,15}) ([a-z0-9 ]+)")
-_ONE: Final = re.compile(r"\b(line|file)\b")
-_MANY: Final = re.compile(r"\b(line|file)s\b")
 _BASE85: Final = re.compile(r"[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{5,65}$")
 
 
@@ -79,23 +78,14 @@ def _is_folded(file: DiffFile) -> bool:
 
 def _picked(files: list[DiffFile], tally: Counter[str], budget: Budget, query: str | None) -> Compressed:
     """Leave out whole hunks; the costs of pieces are upper bounds, so aim again by the exact count."""
-    max_tokens = budget.max_tokens or 0
     files = [_without_implied(file) for file in files]
     pieces = [
         piece
         for piece in pieces_by_worth(files, budget=budget, query=query)
         if piece.hunk is None or not _is_folded(files[piece.file])
     ]
-    best, best_count, room = None, 0, max_tokens - _TAIL_TOKENS
-    for _ in range(_PICK_ROUNDS):
-        shown = _render(files, fill(files, pieces, room), tally)
-        count = budget.counter.count(shown.text)
-        if best_count < count <= max_tokens:
-            best, best_count = shown, count
-        elif best is not None or room < 0:
-            break
-        room += max_tokens - count - 2
-    return best or _finished([], sum(map(_contents, files), tally))
+    drawn = aim(lambda room: _render(files, fill(files, pieces, room), tally), budget, reserve=_TAIL_TOKENS)
+    return drawn or _finished([], sum(map(_contents, files), tally))
 
 
 # ---------------------------------------------------------------- noise
@@ -106,9 +96,7 @@ def _without_tail(text: str) -> tuple[str, Counter[str]]:
     match = _TAIL.search(text, max(0, len(text) - 400))
     if match is None:
         return text, Counter()
-    return text[: match.start() + 1], Counter(
-        {_ONE.sub(r"\1s", what): int(count) for count, what in _TALLIED.findall(match[1])}
-    )
+    return text[: match.start() + 1], Counter({plural(what): int(count) for count, what in _TALLIED.findall(match[1])})
 
 
 def _without_noise(file: DiffFile, tally: Counter[str]) -> DiffFile:
@@ -149,7 +137,7 @@ def _render(files: Sequence[DiffFile], shown: Mapping[int, list[Ranges]], before
 
     def note() -> None:
         if here:
-            lines.append(f"[… {_spelled(here)} left out]")
+            lines.append(f"[… {spelled(here)} left out]")
             tally.update(here)
             here.clear()
 
@@ -182,17 +170,9 @@ def _finished(lines: list[str], tally: Counter[str]) -> Compressed:
     if not tally:
         return Compressed(text="\n".join(lines))
     trailing = lines.pop() if lines and lines[-1] == "" else None
-    lines.append(f"[shortened diff, no longer applies: {_spelled(tally)} left out]")
+    lines.append(f"[shortened diff, no longer applies: {spelled(tally)} left out]")
     if trailing is not None:
         lines.append(trailing)
     return Compressed(
         text="\n".join(lines), omissions=tuple(Omission(what=what, count=count) for what, count in tally.items())
     )
-
-
-def _spelled(tally: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {what}" if count > 1 else f"1 {_singular(what)}" for what, count in tally.items())
-
-
-def _singular(what: str) -> str:
-    return _MANY.sub(r"\1", what)

@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.optimize.compressors.diff_format import visible
+from ctx_core.optimize.compressors.diff.format import visible
 from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ctx_core.optimize.compressors.base import Budget
-    from ctx_core.optimize.compressors.diff_format import DiffFile, Ranges
+    from ctx_core.optimize.compressors.diff.format import DiffFile, Ranges
 
 # A hunk longer than this is shown in part rather than not at all.
 _PIECE_ROWS: Final = 24

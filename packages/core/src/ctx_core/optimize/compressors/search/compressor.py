@@ -1,0 +1,152 @@
+"""The compressor of search results."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.compressors.aim import aim
+from ctx_core.optimize.compressors.base import Compressed, Omission
+from ctx_core.optimize.compressors.notes import spelled
+from ctx_core.optimize.compressors.search.format import Entry, FileResults, Kind, read_results
+from ctx_core.optimize.compressors.search.pick import by_worth, fill, shortened
+from ctx_core.tokens import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ctx_core.optimize.compressors.base import Budget
+
+# So many matches that differ in their numbers alone are shown; the rest is counted.
+_SHOWN_ALIKE: Final = 2
+_FOLDED_FROM: Final = 4
+# What a note costs beside its line numbers, in characters.
+_NOTE_CHARS: Final = 14
+_DIGITS: Final = re.compile(r"\d+")
+_RESERVED_TOKENS: Final = 16
+_COUNTED: Final = {
+    Kind.MATCH: "matches",
+    Kind.CONTEXT: "context lines",
+    Kind.NOTE: "notes",
+    Kind.OTHER: "other lines",
+}
+
+
+class SearchCompressor:
+    """Groups results by file, names lines that are the same once, and counts matches that differ in numbers alone."""
+
+    def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
+        """Return the results grouped by file, or as many of them as fit, some of each file before more of one."""
+        if budget.max_tokens is not None and budget.fits(text):
+            return Compressed(text=text)
+        groups = read_results(text)
+        if not any(entry.kind is Kind.MATCH for group in groups for entry in group.entries):
+            return Compressed(text=text)
+        distinct = [_without_repeats(group) for group in groups]
+        grouped = _rendered(distinct, ())
+        if estimate(grouped.text) >= estimate(text):
+            grouped = Compressed(text=text)
+        if budget.max_tokens is not None and budget.fits(grouped.text):
+            return grouped
+        folded = [_folded(group) for group in distinct]
+        shown = _rendered((group for group, _ in folded), (omission for _, omission in folded if omission))
+        if estimate(shown.text) >= estimate(grouped.text):
+            shown = grouped
+        if budget.fits(shown.text):
+            return shown
+        return _picked(groups, budget, query)
+
+
+def _rendered(groups: Iterable[FileResults], omissions: Iterable[Omission]) -> Compressed:
+    lines: list[str] = []
+    for group in groups:
+        lines += group.heading
+        lines += [entry.line for entry in group.entries]
+    return Compressed(text="\n".join(lines), omissions=tuple(omissions))
+
+
+# ---------------------------------------------------------------- folding
+
+
+def _without_repeats(group: FileResults) -> FileResults:
+    """Show a line that occurs again once, with the numbers of the others; nothing is lost."""
+    numbers: dict[str, list[str]] = {}
+    for entry in group.entries:
+        if entry.kind is Kind.MATCH and entry.number:
+            numbers.setdefault(entry.body, []).append(entry.number)
+    named = {body: f"[same at {', '.join(others)}]" for body, (_, *others) in numbers.items() if _saves(body, others)}
+    entries: list[Entry] = []
+    for entry in group.entries:
+        note = named.get(entry.body) if entry.kind is Kind.MATCH else None
+        if note is None:
+            entries.append(entry)
+        elif entry.number == numbers[entry.body][0]:
+            entries += [entry, Entry(note, Kind.NOTE)]
+    return replace(group, entries=entries)
+
+
+def _saves(body: str, others: Sequence[str]) -> bool:
+    return len(others) * (len(body) - 2) > _NOTE_CHARS
+
+
+def _folded(group: FileResults) -> tuple[FileResults, Omission | None]:
+    """Show the first of many matches that differ in their numbers alone, and count the rest behind them."""
+    shapes = [_DIGITS.sub("0", entry.body) if entry.kind is Kind.MATCH else None for entry in group.entries]
+    totals = Counter(shapes)
+    last = {shape: entry.number for entry, shape in zip(group.entries, shapes, strict=True)}
+    seen, entries, left_out = Counter[str](), list[Entry](), 0
+    for entry, shape in zip(group.entries, shapes, strict=True):
+        if shape is None or totals[shape] < _FOLDED_FROM or not shape.strip("0"):
+            entries.append(entry)
+            continue
+        seen[shape] += 1
+        if seen[shape] <= _SHOWN_ALIKE:
+            entries.append(entry)
+        if seen[shape] == _SHOWN_ALIKE:
+            rest = totals[shape] - _SHOWN_ALIKE
+            left_out += rest
+            entries.append(Entry(f"[… {rest} more that differ in numbers alone, to line {last[shape]}]", Kind.NOTE))
+    omission = Omission(what="matches", count=left_out, where=group.path) if left_out else None
+    return replace(group, entries=entries), omission
+
+
+# ---------------------------------------------------------------- budget
+
+
+def _picked(groups: Sequence[FileResults], budget: Budget, query: str | None) -> Compressed:
+    candidates = by_worth(groups, budget=budget, query=query)
+    return aim(lambda room: _drawn(groups, fill(candidates, room)), budget, reserve=_RESERVED_TOKENS) or _drawn(
+        groups, {}
+    )
+
+
+def _drawn(groups: Sequence[FileResults], shown: Mapping[int, set[int]]) -> Compressed:
+    """Write the entries to show; what a file has besides is counted below them, and files without any are counted together."""
+    lines: list[str] = []
+    total, here = Counter[str](), Counter[str]()
+
+    def note() -> None:
+        if here:
+            lines.append(f"[… {spelled(here)} left out]")
+            total.update(here)
+            here.clear()
+
+    for number, group in enumerate(groups):
+        if number in shown:
+            note()
+            lines += group.heading
+            for at in sorted(shown[number]):
+                line, cut = shortened(group.entries[at].line)
+                lines.append(line)
+                total.update({"characters": cut} if cut else {})
+        elif group.path is not None:
+            here["files"] += 1
+        here.update(_COUNTED[entry.kind] for at, entry in enumerate(group.entries) if at not in shown.get(number, ()))
+        if number in shown:
+            note()
+    note()
+    return Compressed(
+        text="\n".join(lines), omissions=tuple(Omission(what=what, count=count) for what, count in total.items())
+    )

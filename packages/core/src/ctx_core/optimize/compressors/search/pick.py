@@ -1,0 +1,95 @@
+"""Which search results to show when not all of them fit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
+from ctx_core.optimize.compressors.search.format import Kind
+from ctx_core.tokens import whole_graphemes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctx_core.optimize.compressors.base import Budget
+    from ctx_core.optimize.compressors.search.format import FileResults
+
+_NOTE_TOKENS: Final = 9
+# The names of all files come first as long as they take no more of the room than this.
+_NAMES_SHARE: Final = 0.5
+_LONG_LINE: Final = 600
+_LINE_HEAD: Final = 300
+_DEFINITION: Final = re.compile(
+    r"\s*(?:(?:export|public|private|protected|static|async|abstract|final|pub(?:\([a-z]+\))?|unsafe|const|default)\s+)*"
+    r"(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|macro_rules!|#define)\b"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One line that could be shown, or (`entry` None) the name of a file alone; best `key` first."""
+
+    key: tuple[int, ...]
+    file: int
+    entry: int | None
+    cost: int
+
+
+def by_worth(groups: Sequence[FileResults], *, budget: Budget, query: str | None) -> list[Candidate]:
+    """Order all lines: what the query names, then the best match of each file, its second best, …, and context last."""
+    terms = query_terms(query)
+    candidates: list[Candidate] = []
+    seen: set[str] = set()
+    for file, group in enumerate(groups):
+        cost = (budget.cost(group.path) if group.path is not None else 0) + _NOTE_TOKENS
+        candidates.append(Candidate(key=(), file=file, entry=None, cost=cost))
+        ranked: list[tuple[int, ...]] = []
+        for at, entry in enumerate(group.entries):
+            if entry.kind is not Kind.NOTE:
+                is_again = entry.body in seen
+                seen.add(entry.body)
+                ranked.append(
+                    (entry.kind is Kind.CONTEXT, -hits(entry.line, terms), is_again, -_signal(entry.body), at)
+                )
+        for rank, (is_context, found, is_again, _, at) in enumerate(sorted(ranked)):
+            key = (is_context, found, is_again, rank, file)
+            candidates.append(
+                Candidate(key=key, file=file, entry=at, cost=budget.cost(shortened(group.entries[at].line)[0]))
+            )
+    return sorted(candidates, key=lambda candidate: candidate.key)
+
+
+def shortened(line: str) -> tuple[str, int]:
+    """Cut a very long line, such as one of minified code, and say how many characters that leaves out."""
+    if len(line) <= _LONG_LINE:
+        return line, 0
+    head = line[: whole_graphemes(line, _LINE_HEAD)]
+    return f"{head} [… {len(line) - len(head)} characters]", len(line) - len(head)
+
+
+def _signal(line: str) -> int:
+    return 2 * (_DEFINITION.match(line) is not None) + has_trouble(line)
+
+
+def fill(candidates: Sequence[Candidate], room: int) -> dict[int, set[int]]:
+    """Take candidates while they fit into `room` tokens; return which entries to show of which files."""
+    names = {candidate.file: candidate.cost for candidate in candidates if candidate.entry is None}
+    shown: dict[int, set[int]] = {}
+    left = room
+    if sum(names.values()) <= _NAMES_SHARE * room:
+        shown = {file: set() for file in names}
+        left -= sum(names.values())
+    for candidate in candidates:
+        if candidate.entry is None:
+            continue
+        cost = candidate.cost + (0 if candidate.file in shown else names[candidate.file])
+        if cost <= left:
+            shown.setdefault(candidate.file, set()).add(candidate.entry)
+            left -= cost
+    for file, cost in names.items():
+        if file not in shown and cost <= left:
+            shown[file] = set()
+            left -= cost
+    return shown
