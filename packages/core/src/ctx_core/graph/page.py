@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from ctx_core.graph.plan import LineKey, Offer, Piece
     from ctx_core.graph.text import Part, Slot, Writer
@@ -62,11 +63,12 @@ class Page:
             if misses >= _PATIENCE:
                 return
 
-    def use_slack(self, tokens: int) -> None:
-        """Offer what was missed again, now that an exact count found `tokens` to spare."""
-        self.left = tokens
+    def use_slack(self, tokens: int) -> bool:
+        """Offer what was missed again, now that an exact count found `tokens` to spare; say whether any was taken."""
+        before, self.left = len(self._taken), tokens
         missed, self._missed = self._missed, []
         self.fill(missed)
+        return len(self._taken) > before
 
     def reserve(self, tokens: int) -> bool:
         """Set tokens aside if there are as many; say whether there were."""
@@ -87,6 +89,10 @@ class Page:
             if not line.parts:
                 del self.lines[taken.line]
         return freed > 0
+
+    def slots(self) -> Iterator[tuple[LineKey, AbstractSet[Slot]]]:
+        """Yield every line with the places that are filled on it."""
+        return ((key, line.parts.keys()) for key, line in self.lines.items())
 
     def text(self, notice: str = "") -> Text:
         """Put the lines together, with a last line that says what is left out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,7 +18,18 @@ if TYPE_CHECKING:
 
     from ctx_core.graph.model import Bundle, Node, Relation
     from ctx_core.graph.spine import Spine
-    from ctx_core.graph.text import Writer
+    from ctx_core.graph.text import Style, Writer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be written: which bundle, along which spine, for which purpose, how deep, in which style."""
+
+    bundle: Bundle
+    spine: Spine
+    mode: RehydrationMode
+    tiers: Sequence[Tier]
+    style: Style
 
 
 class LineKey(NamedTuple):
@@ -66,16 +78,15 @@ _AFTER_ALL: Final = 1 << 40
 class Plan:
     """Offers the facts of a bundle in the order of their worth, so that a budget can be filled from the front."""
 
-    def __init__(
-        self, bundle: Bundle, spine: Spine, writer: Writer, *, mode: RehydrationMode, tiers: Sequence[Tier]
-    ) -> None:
-        self.bundle = bundle
-        self.spine = spine
+    def __init__(self, order: Order, writer: Writer) -> None:
+        self.bundle = order.bundle
+        self.spine = order.spine
+        self.mode = order.mode
+        self.tiers = order.tiers
         self.writer = writer
-        self.mode = mode
-        self.tiers = tiers
-        self._path = [_placed(Tier.L1, position, relation) for position, relation in enumerate(spine.relations)]
-        self._places = {bundle.root_node_id: LineKey(Tier.L0, 0, Head.OBJECTIVE, bundle.root_node_id)}
+        self._path = [_placed(Tier.L1, position, relation) for position, relation in enumerate(self.spine.relations)]
+        root = self.bundle.root_node_id
+        self._places = {root: LineKey(Tier.L0, 0, Head.OBJECTIVE, root)}
         for placed in self._path:
             self._place_ends(placed)
         self._named: set[str] = set()
@@ -103,7 +114,7 @@ class Plan:
         spine_in_full = (self._in_full(self._path), self._details(self.spine.node_ids))
         is_resumed = self.mode is RehydrationMode.RESUME_FOCUSED
         yield from chain(*spine_in_full, self._explained()) if is_resumed else chain(self._explained(), *spine_in_full)
-        yield from self._structure()
+        yield from self._unexplained()
         yield from self._neighbours()
         yield from self._details(node_id for node_id in self.bundle.nodes_by_id if node_id not in self._on_spine)
 
@@ -112,14 +123,25 @@ class Plan:
         return frozenset(self.spine.node_ids)
 
     @cached_property
-    def _beside(self) -> tuple[list[_Placed], list[_Placed]]:
+    def _beside(self) -> tuple[list[Relation], list[Relation]]:
         """The relations that are not on the spine: those that state a reason, and those that do not."""
         on_path = {relation.relation_id for relation in self.spine.relations}
         others = [relation for relation in self.bundle.relations if relation.relation_id not in on_path]
-        ordered = by_salience(others, depths(self.bundle, self.spine.node_ids))
-        placed = [_placed(Tier.L2, position, relation) for position, relation in enumerate(ordered)]
-        reasons = sum(map(is_explained, ordered))
-        return placed[:reasons], placed[reasons:]
+        return [r for r in others if is_explained(r)], [r for r in others if not is_explained(r)]
+
+    @cached_property
+    def _reasons(self) -> list[_Placed]:
+        ordered = by_salience(self._beside[0], self._depths)
+        return [_placed(Tier.L2, position, relation) for position, relation in enumerate(ordered)]
+
+    @cached_property
+    def _structure(self) -> list[_Placed]:
+        ordered = by_salience(self._beside[1], self._depths)
+        return [_placed(Tier.L2, position, relation) for position, relation in enumerate(ordered, len(self._reasons))]
+
+    @cached_property
+    def _depths(self) -> dict[str, int]:
+        return depths(self.bundle, self.spine.node_ids)
 
     def _summary(self) -> Iterator[Offer]:
         """Offer the lines of L0 under the objective."""
@@ -147,26 +169,23 @@ class Plan:
 
     def _blocker(self) -> Relation | None:
         """Return the most salient constraint that gives its reason."""
-        relations = [*self.spine.relations, *(placed.relation for placed in self._beside[0])]
+        relations = [*self.spine.relations, *(placed.relation for placed in self._reasons)]
         return next((r for r in relations if r.semantic_class is RelationClass.CONSTRAINT and reason(r)), None)
 
     def _explained(self) -> Iterator[Offer]:
-        """Offer the reasons beside the spine, then what they are about, then all they state."""
-        reasons = self._beside[0]
-        yield from map(self._core, reasons)
-        yield from self._names(reasons)
-        yield from self._natures(reasons)
+        """Offer the reasons beside the spine, then what they are about."""
+        yield from map(self._core, self._reasons)
+        yield from self._names(self._reasons)
+        yield from self._natures(self._reasons)
 
-    def _structure(self) -> Iterator[Offer]:
-        """Offer the rest of what the reasons state, then relations without a reason, each with its ends named."""
-        reasons, structure = self._beside
-        yield from self._in_full(reasons)
-        for placed in structure:
+    def _unexplained(self) -> Iterator[Offer]:
+        """Offer what else the reasons state, then relations without a reason, each with its ends named."""
+        yield from self._in_full(self._reasons)
+        for placed in self._structure:
             self._place_ends(placed)
             names = [self._name(node_id) for node_id in _ends(placed.relation)]
-            core = self._says(placed, self.writer.nature(placed.relation))
-            yield Offer([core, *names])
-        yield from self._in_full(structure)
+            yield Offer([self._says(placed, self.writer.nature(placed.relation)), *names])
+        yield from self._in_full(self._structure)
 
     def _neighbours(self) -> Iterator[Offer]:
         """Offer nodes that no line mentioned so far."""
@@ -186,12 +205,16 @@ class Plan:
                 yield Offer([Piece(line, opening, long=(Slot.TEXT, details[node_id].detail), share=0.5)])
 
     def _core(self, placed: _Placed) -> Offer:
-        """Offer why a relation is, or its bare type where no reason is stated or none fits."""
-        bare = [self._says(placed, self.writer.nature(placed.relation)[:1])]
-        if placed.relation.rationale is None:
-            motivation = self.writer.parts([(Slot.MOTIVATION, placed.relation.motivation)])
-            return Offer([self._says(placed, motivation)], bare) if motivation else Offer(bare)
-        return Offer([self._says(placed, long=(Slot.WHY, placed.relation.rationale))], bare)
+        """Offer why a relation is; a step of the spine whose reason does not fit is still shown by its type."""
+        relation = placed.relation
+        bare = [self._says(placed, self.writer.nature(relation)[:1])]
+        if relation.rationale is not None:
+            pieces = [self._says(placed, long=(Slot.WHY, relation.rationale))]
+        elif relation.motivation is not None:
+            pieces = [self._says(placed, long=(Slot.MOTIVATION, relation.motivation))]
+        else:
+            pieces = bare
+        return Offer(pieces, bare if placed.line.tier is Tier.L1 else ())
 
     def _names(self, relations: Iterable[_Placed]) -> Iterator[Offer]:
         """Offer the titles of the nodes that relations join."""

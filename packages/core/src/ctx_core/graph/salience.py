@@ -11,22 +11,16 @@ if TYPE_CHECKING:
 
     from ctx_core.graph.model import Bundle, Relation
 
-CLASS_RANK: Final = {relation_class: rank for rank, relation_class in enumerate(RelationClass)}
+CLASS_RANK: Final[Mapping[str, int]] = {relation_class: rank for rank, relation_class in enumerate(RelationClass)}
 
 # The classes that causal density counts; a graph of rules alone explains no event.
 DENSITY_CLASSES: Final = frozenset({RelationClass.CAUSAL, RelationClass.MOTIVATIONAL, RelationClass.EVIDENTIAL})
 
 # A stated reason weighs twice any other statement, and any statement weighs as much as the strongest class:
 # a class is one word that a writer may have picked wrongly, a rationale is a sentence somebody wrote.
-_STATEMENTS: Final = (
-    ("rationale", 2.0),
-    ("method", 1.0),
-    ("evidence", 1.0),
-    ("decision_id", 1.0),
-    ("caused_by_node_id", 1.0),
-    ("sequence", 1.0),
-    ("motivation", 0.5),
-)
+_REASON: Final = 2.0
+_STATEMENT: Final = 1.0
+_PURPOSE: Final = 0.5
 _CLASSES: Final[Mapping[str, float]] = {
     RelationClass.CAUSAL: 1.0,
     RelationClass.MOTIVATIONAL: 0.8,
@@ -40,8 +34,19 @@ _DOUBT: Final = 0.8
 
 def strength(relation: Relation) -> float:
     """Return how well a relation is explained: from 0.1 (a bare structural one) to 8.5."""
-    stated = sum(weight for name, weight in _STATEMENTS if getattr(relation, name) is not None)
-    total = stated + _CLASSES[relation.semantic_class]
+    total = _CLASSES[relation.semantic_class]
+    if relation.rationale is not None:
+        total += _REASON
+    if relation.motivation is not None:
+        total += _PURPOSE
+    # Spelled out, not looped over by name: this runs once for every relation of a render.
+    total += _STATEMENT * (
+        (relation.method is not None)
+        + (relation.evidence is not None)
+        + (relation.decision_id is not None)
+        + (relation.caused_by_node_id is not None)
+        + (relation.sequence is not None)
+    )
     return total * _DOUBT if is_doubted(relation) else total
 
 
@@ -64,11 +69,11 @@ def reason(relation: Relation) -> str | None:
 
 
 def by_salience(relations: Iterable[Relation], depths: Mapping[str, int]) -> list[Relation]:
-    """Order relations most salient first: explained ones, then by class, then near the root; ties keep their order."""
+    """Order relations most salient first: by class, then by the depth of their nearer end; ties keep their order."""
 
-    def key(relation: Relation) -> tuple[bool, int, int]:
+    def key(relation: Relation) -> tuple[int, int]:
         near = min(depths.get(relation.source_node_id, _FAR), depths.get(relation.target_node_id, _FAR))
-        return not is_explained(relation), CLASS_RANK[RelationClass(relation.semantic_class)], near
+        return CLASS_RANK[relation.semantic_class], near
 
     return sorted(relations, key=key)
 

@@ -97,7 +97,7 @@ _PARTS: Final[Mapping[Slot, str]] = {
 }
 _HEADS: Final[Mapping[Style, Mapping[Head, str]]] = {
     Style.LINES: {
-        Head.OBJECTIVE: "Objective: {0}",
+        Head.OBJECTIVE: "Objective {0}",
         Head.STATUS: "Status",
         Head.BLOCKER: "Blocker ({0}>{1})",
         Head.NEXT: "Next ({0}>{1})",
@@ -106,7 +106,7 @@ _HEADS: Final[Mapping[Style, Mapping[Head, str]]] = {
         Head.DETAIL: "Detail {0}",
     },
     Style.MARKDOWN: {
-        Head.OBJECTIVE: "- Objective: **{0}**",
+        Head.OBJECTIVE: "- Objective **{0}**",
         Head.STATUS: "- Status",
         Head.BLOCKER: "- Blocker ({0} → {1})",
         Head.NEXT: "- Next ({0} → {1})",

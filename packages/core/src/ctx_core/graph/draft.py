@@ -1,0 +1,110 @@
+"""Filling a page so that it fits its budget exactly, and knows what it does not show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.graph.model import RelationClass
+from ctx_core.graph.page import Page
+from ctx_core.graph.plan import Plan
+from ctx_core.graph.salience import reason
+from ctx_core.graph.text import Head, Slot, Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ctx_core.graph.model import Bundle
+    from ctx_core.graph.page import Text
+    from ctx_core.graph.plan import Order
+    from ctx_core.tokens import TokenCounter
+
+# A line about a bare relation, `1>2 HAS [structural]`; a budget under that many for each cannot hold everything.
+_TOKENS_OF_A_LINE: Final = 8
+_CLASS_OF: Final = attrgetter("semantic_class")
+_REASONS: Final = frozenset({Slot.WHY, Slot.MOTIVATION})
+
+
+class Draft:
+    """A page with the count of what it does not show."""
+
+    def __init__(self, bundle: Bundle, page: Page) -> None:
+        self.page = page
+        self.says_what_is_left_out = False
+        self._relations = {relation.relation_id: relation for relation in bundle.relations}
+        self._total = Counter(map(_CLASS_OF, bundle.relations))
+        self._total.update(nodes=len(bundle.nodes), details=len(bundle.details))
+
+    def text(self) -> Text:
+        """Put the page together."""
+        return self.page.text(in_words(self.omitted()) if self.says_what_is_left_out else "")
+
+    def omitted(self) -> dict[str, int]:
+        """Count the relations by class, the nodes and the details that no line shows."""
+        hidden = self._total.copy()
+        for line in self.page.lines:
+            match line.head:
+                case Head.RELATION:
+                    hidden[self._relations[line.subject].semantic_class] -= 1
+                case Head.NODE | Head.OBJECTIVE:
+                    hidden["nodes"] -= 1
+                case Head.DETAIL:
+                    hidden["details"] -= 1
+                case _:
+                    pass
+        return {str(name): hidden[name] for name in (*RelationClass, "nodes", "details") if hidden[name]}
+
+    def told(self) -> frozenset[str]:
+        """Return the relations on the page, less those whose reason did not fit."""
+        shown = ((line.subject, slots) for line, slots in self.page.slots() if line.head is Head.RELATION)
+        return frozenset(
+            relation_id
+            for relation_id, slots in shown
+            if reason(self._relations[relation_id]) is None or not _REASONS.isdisjoint(slots)
+        )
+
+
+def fitting_draft(order: Order, max_tokens: int | None, counter: TokenCounter) -> Draft:
+    """Fill a page as if everything fits; if it does not, fill another with room to say what is left out."""
+    if max_tokens is None or len(order.bundle.relations) * _TOKENS_OF_A_LINE <= max_tokens:
+        draft = _filled(order, max_tokens, counter, with_notice=False)
+        if not draft.omitted():
+            return draft
+    return _filled(order, max_tokens, counter, with_notice=True)
+
+
+def _filled(order: Order, max_tokens: int | None, counter: TokenCounter, *, with_notice: bool) -> Draft:
+    writer = Writer(order.style)
+    plan = Plan(order, writer)
+    frame = writer.frame.around(order.tiers)
+    page = Page(writer, counter, None if max_tokens is None else max_tokens - counter.count(frame))
+    draft = Draft(order.bundle, page)
+    page.fill(plan.first())
+    if with_notice:
+        notice = writer.frame.notice.format(in_words(draft.omitted()))
+        draft.says_what_is_left_out = page.reserve(counter.count(notice) + 1)
+    page.fill(plan.rest())
+    if max_tokens is not None:
+        _fit(draft, max_tokens, counter)
+    return draft
+
+
+def _fit(draft: Draft, max_tokens: int, counter: TokenCounter) -> None:
+    """Use what the estimates left over, and give back what they forgot, by exact counts."""
+    spare = max_tokens - counter.count(draft.text().whole)
+    while spare > 0 and draft.page.use_slack(spare):
+        spare = max_tokens - counter.count(draft.text().whole)
+    while spare < 0:
+        if not draft.page.give_back(-spare):
+            draft.says_what_is_left_out = False
+        spare = max_tokens - counter.count(draft.text().whole)
+
+
+def in_words(omitted: Mapping[str, int]) -> str:
+    """Say counts in words: `398 nodes, 401 relations (399 structural)`."""
+    by_class = {name: omitted[name] for name in RelationClass if name in omitted}
+    structural = by_class.get(RelationClass.STRUCTURAL)
+    relations = f"{sum(by_class.values())} relations" + (f" ({structural} structural)" if structural else "")
+    others = [f"{omitted[name]} {name}" for name in ("nodes", "details") if name in omitted]
+    return ", ".join([*others, *([relations] if by_class else [])])
