@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from ctx_core.optimize.compressors.base import Budget, Compressed
 from ctx_core.optimize.compressors.log.choose import choose
-from ctx_core.optimize.compressors.log.clean import plain, without_clock
+from ctx_core.optimize.compressors.log.clean import plain
+from ctx_core.optimize.compressors.log.clock import without_clock
 from ctx_core.optimize.compressors.log.render import LEGEND_COST, is_rendered, render
+from ctx_core.optimize.compressors.log.runners import echoed
 from ctx_core.optimize.compressors.log.templates import mine
 
 
@@ -23,7 +25,7 @@ class LogCompressor:
             return Compressed(text=shown)
         lines, cut = without_clock(shown.removesuffix("\n").split("\n"))
         room = None if budget.max_tokens is None else max(0, budget.max_tokens - LEGEND_COST)
-        kept = choose(lines, mine(lines), replace(budget, max_tokens=room), query)
+        kept = choose(lines, mine(lines, echoed(lines)), replace(budget, max_tokens=room), query)
         compressed = render(lines, kept, cut)
         while kept and not budget.fits(compressed.text):
             kept = kept[: len(kept) * 9 // 10]

@@ -1,17 +1,14 @@
 """How bad a line says things are, and what it denies.
 
-Reading every line with a pattern costs more than everything else together, so a line is first looked up word by word in
-a table; only lines that hold a word of alarm are read closely.
+Reading every line with a pattern would cost more than everything else together, so a line is first looked up word by
+word in a table; only lines that hold a word of alarm are read closely.
 """
 
 from __future__ import annotations
 
 import re
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Final
 
 
 class Severity(IntEnum):
@@ -24,96 +21,116 @@ class Severity(IntEnum):
     VERDICT = 4
 
 
-_STRONG: Final = """
+_WORDS_OF_ALARM: Final = """
 error errors err fail fails failed failing failure failures fatal panic panicked exception exceptions traceback critical severe emerg emergency
 alert crit abort aborted aborting segfault segmentation sigsegv sigabrt sigkill sigterm sigbus sigill killed oom oom-kill oom-killer oomkilled
-crash crashed crashes crashing assert assertion assertionerror corrupt corrupted corruption deadlock unhandled uncaught errno
-vulnerabilities vulnerability fehler fehlgeschlagen erreur échec échoué fallo fallido errore ошибка сбой ✗ ✘ ✖ ❌ × ● fail! err! npm-err! e f
-"""
-_WEAK: Final = """
-cannot can't couldn't unable denied refused unreachable forbidden unauthorized invalid undefined unresolved unavailable mismatch mismatched missing
-timeout timed timed-out expired conflict conflicts rejected exit exited exiting exitcode status code found such dubious broken bad
-not-found enoent eacces econnrefused etimedout interrupted unexpected expected permitted accessible unsuccessfully unsuccessful violation
-overflow underflow core memory terminated stopped lost illegal unrecognized unknown unsupported non-zero nonzero deprecated
-"""
-_WARN: Final = "warn warning warnings warn!"
-_CALM, _WARNS, _CLOSELY = range(3)
-
-_WORDS: Final = {
-    **{word.encode(): _CLOSELY for word in (_STRONG + _WEAK).split()},
-    **{word.encode(): _WARNS for word in _WARN.split()},
-}
-_SCRIPTS_WITHOUT_SPACES: Final = tuple(
+crash crashed crashes crashing assert assertion corrupt corrupted corruption deadlock unhandled uncaught errno vulnerabilities vulnerability
+cannot can't couldn't unable denied refused unreachable forbidden unauthorized invalid undefined unresolved unavailable mismatch mismatched
+timeout timed timed-out expired conflict conflicts rejected exit exited exiting exitcode found such dubious broken bad enoent eacces econnrefused
+etimedout interrupted unexpected expected received permitted accessible unsuccessfully unsuccessful violation overflow underflow core terminated
+illegal unrecognized unsupported non-zero nonzero got want actual left right passed problems problem failed=0 warn warning warnings
+fehler fehlgeschlagen erreur échec échoué fallo fallido errore ошибка сбой ✗ ✘ ✖ ❌ × ● e f status incorrect
+""".split()
+_WITHOUT_SPACES: Final = tuple(
     word.encode() for word in ("错误", "失败", "异常", "エラー", "失敗", "例外", "오류", "실패")
 )
-# Letters in lower case, digits gone; paths, options and identifiers stay one word, so `src/error.rs` is not an error.
+# Letters in lower case, digits gone; paths, options and identifiers stay one word, so `src/error.rs` is no error.
 _TO_WORDS: Final = bytes(
-    ord(chr(b).lower()) if chr(b).isalnum() or b >= 0x80 or chr(b) in "_-./'!" else 0x20 for b in range(256)
-).replace(b"\n", b" ")
-_LINE_BREAK: Final = _TO_WORDS[:10] + b"\n" + _TO_WORDS[11:]
+    byte
+    if byte >= 0x80 or byte == 0x0A
+    else ord(char.lower())
+    if (char := chr(byte)).isalpha() or char in "_-./'"
+    else 0x20
+    for byte in range(256)
+)
+_DIGITS: Final = b"0123456789"
 
 
-class _Vocabulary(dict[bytes, int]):
-    """Rates each distinct word once."""
+class _Vocabulary(dict[bytes, bool]):
+    """Says of each distinct word once whether its line wants a close reading."""
 
-    def __missing__(self, word: bytes) -> int:
-        stem = word.strip(b"._-/'!")
-        rating = _WORDS.get(stem, _CALM)
-        if not rating and b"/" not in stem:
-            last = stem.rpartition(b".")[2]
-            if (last.isalpha() and last.endswith((b"error", b"exception", b"failure"))) or any(
-                mark in stem for mark in _SCRIPTS_WITHOUT_SPACES
-            ):
-                rating = _CLOSELY
-        self[word] = rating
-        return rating
+    def __missing__(self, word: bytes) -> bool:
+        stem = word.strip(b"._-/'")
+        alarming = stem in _ALARM or (
+            b"/" not in stem
+            and (_is_error_name(stem.rpartition(b".")[2]) or any(mark in stem for mark in _WITHOUT_SPACES))
+        )
+        self[word] = alarming
+        return alarming
 
 
-_STRONGLY: Final = re.compile(
+_ALARM: Final = frozenset(word.encode() for word in _WORDS_OF_ALARM)
+
+
+def _is_error_name(word: bytes) -> bool:
+    return word.isalpha() and word.endswith((b"error", b"exception", b"failure", b"warning"))
+
+
+_STRONG: Final = re.compile(
     r"""(?x)
-    (?<![\w./-])(?i:errors?|err|fail(?:s|ed|ing|ures?)?|fatal|panic(?:ked)?|exceptions?|traceback|critical|severe|emerg(?:ency)?|alert|crit|abort(?:ed|ing)?|segfault|segmentation\ fault
-      | sig(?:segv|abrt|kill|term|bus|ill)|killed|oom(?:-kill\w*|killed)?|crash(?:ed|es|ing)?|assert(?:ion)?|corrupt(?:ed|ion)?|deadlock|unhandled|uncaught|errno|vulnerabilit\w+)(?![\w/-]|\.\w)
-    | \w*(?:Error|Exception|Failure)\b(?!\.\w) | [✗✘✖❌] | out\ of\ memory | core\ dumped | timed\ out | \bexit(?:ed|ing)?\ (?:with\ )?(?:code|status):?\ -?[1-9] | returned?\ (?:a\ )?non-?zero | not\ found\b
-    | No\ such\ file | [Pp]ermission\ denied | undefined\ (?:reference|symbol) | unsuccessful
+    (?<![\w./$-])(?i:errors?|err|fail(?:s|ed|ing|ures?)?|fatal|panic(?:ked)?|exceptions?|traceback|critical|severe|emerg(?:ency)?|alert|crit|abort(?:ed|ing)?
+      |segfault|segmentation\ fault|sig(?:segv|abrt|kill|term|bus|ill)|killed|oom(?:-kill\w*|killed)?|crash(?:ed|es|ing)?|assertion|corrupt(?:ed|ion)?
+      |deadlock|unhandled|uncaught|errno|vulnerabilit\w+)(?![\w/=(-]|\.\w)
+    |\w*(?:Error|Exception|Failure)\b(?![./]\w) | [✗✘✖❌●] | (?i:out\ of\ memory|core\ dumped|timed\ out|not\ found\b|no\ such\ file|permission\ denied)
+    |\b(?i:exit(?:ed|ing)?\ (?:with\ )?(?:code|status):?\ -?[1-9]) | non-?zero\ exit | undefined\ (?:reference|symbol) | unsuccessful
+    |^E[ ]{2,}\S | \bgot\b.*\bwant\b | \bwant\b.*\bgot\b | ^\s*(?:Expected|Received|Actual|left|right)\b.*: | [Ff]ehler | [Ee]rreur | [ÉéEe]chec | Ошибка|ошибка
+    |错误|失败|异常|エラー|失敗|例外|오류|실패 | ^[EF]/ | ^[EF]\d{4}\ | ^\s*\d+\s+\d+\s+[EF]\ 
     """
 )
-_SUSPICIOUSLY: Final = re.compile(
+_WEAK: Final = re.compile(
     r"""(?ix)
-    \b(?:cannot|can't|couldn't|unable\ to|denied|refused|unreachable|forbidden|unauthorized|invalid|unresolved|unavailable|mismatch(?:ed)?|time-?out|rejected|no\ such|not\ (?:permitted|accessible|allowed|a\ valid)
-      | dubious|broken|bad\ gateway|e(?:noent|acces|connrefused|timedout)|illegal|violation|overflow|underflow|interrupted|could\ not|unexpected|terminated)\b
+    \b(?:cannot|can't|couldn't|could\ not|unable\ to|denied|refused|unreachable|forbidden|unauthorized|invalid|unresolved|unavailable|mismatch(?:ed)?|time-?out|rejected|no\ such
+      |not\ (?:permitted|accessible|allowed|a\ valid|found)|dubious|broken|bad\ gateway|e(?:noent|acces|connrefused|timedout)|illegal|violation|overflow|underflow|interrupted
+      |unexpected|terminated|expected\b.*\b(?:got|but|found|received|actual)|incorrect|unrecognized|unsupported|expired|conflicts?)\b
     """
 )
 _VERDICT: Final = re.compile(
     r"""(?ix)
-    ^\s*\#\#\[error\] | ^::error | ^[=\s]*\d+\ (?:failed|errors?|passed)\b.*\bin\ [\d.:]+ | \b[1-9]\d*\ (?:failed|failing|failures?|errors?|problems?|vulnerabilit\w+)\b
-    | ^test\ result:\ FAILED | ^\s*FAIL(?:ED|URE)?[!:\s] | ^---\ FAIL: | BUILD\ FAIL | exit(?:ed|ing)?\ (?:with\ )?(?:code|status):?\ [1-9] | ^Found\ [1-9]\d*\ error | tests?\ failed
+    ^\s*\#\#\[error\] | ^::error | \b\d+\ (?:tests?\ |specs?\ |examples?\ )?(?:failed|failing|failures?|errors?|problems?|vulnerabilit\w+|passed)\b
+    | ^test\ result:\ FAILED | ^\s*FAIL(?:ED|URE)?[!:\s] | ^\s*---\ FAIL: | build\ fail | \bexit(?:ed|ing)?\ (?:with\ )?(?:code|status):?\ -?[1-9] | tests?\ failed | unsuccessfully | ^make(?:\[\d+\])?:\ \*\*\*
+    | ^npm\ ERR!\ (?:code|errno) | ^Tests?:?\s.*\bfailed | Failures:\ [1-9]
     """
 )
 _DENIED: Final = re.compile(
     r"""(?ix)
-    (?<![\d.])(?:0|no|zero|without|ignor(?:e|es|ed|ing)|suppress\w*|any)\ (?:\w+\ )?(?:errors?|fail(?:ed|ures?|ing)?|exceptions?|problems?|vulnerabilit\w+|conflicts?|warnings?|crash\w*|alerts?)\b
-    | \b(?:errors?|fail(?:ed|ures?)|exceptions?|warnings?|problems?)\s*[:=]\s*(?:0|no|none|null|false|\[\])(?![.\d\w]) | exit(?:ed)?\ (?:with\ )?(?:code|status):?\ 0\b | error_?(?:code|status)?[:=]\ ?0\b
+    (?<![\d.,])(?:0|no|zero|without(?:\ any)?|ignor(?:e|es|ed|ing)|suppress\w*|any|if)\ (?:\w+\ )?(?:errors?|fail(?:ed|ures?|ing|s)?|exceptions?|problems?|vulnerabilit\w+|conflicts?|warnings?|crash\w*|alerts?|passed)\b
+    | \b(?:errors?|fail(?:ed|ures?|ing)?|exceptions?|warnings?|problems?)\s*[:=]\s*(?:0|no|none|null|nil|false|\[\]|\{\}|""|'')(?![.\d\w])
+    | exit(?:ed)?\ (?:with\ )?(?:code|status):?\ 0\b | error_?(?:code|status)?[:=]\ ?0\b
     """
+)
+_PASSING: Final = re.compile(
+    r"\.\.\. ?(?:ok|ignored|skipped|passed)\b|\b(?:PASSED|SKIPPED|XFAIL|xfailed)\b|^\s*(?:[✓✔√]|--- (?:PASS|SKIP)|ok\s|PASS\b)|\.{3,}\s*(?:Passed|Skipped|OK)\s*$"
+)
+_SCRIPT: Final = re.compile(
+    r"^\s*(?:\++ )?(?:echo|printf|trap|print\(|logger\.|console\.|raise |throw |except\b|catch\b|assert |if |elif |return |def |#(?!#)|//|set [-+])|\|\| ?[{(]|>&2"
+)
+_WARNING: Final = re.compile(r"(?i)\bwarn(?:ing)?s?\b|##\[warning\]")
+_COUNTS_NOTHING: Final = re.compile(
+    r"(?i)(?<![\d.,])0 (?:\w+ )?(?:err|fail|prob|vuln|exc|warn)|[:=]\s*0\b|(?:code|status):? 0\b"
 )
 
 
-def rate(lines: Iterable[str]) -> list[Severity]:
-    """Rate each line by its words, its markers and its denials; `0 errors` is calm."""
-    lines = list(lines)
+def suspicious(lines: list[str]) -> list[bool]:
+    """Say of each line whether any of its words wants a close reading."""
     vocabulary = _Vocabulary()
-    words = "\n".join(lines).encode("utf-8", "surrogatepass").translate(_LINE_BREAK, b"0123456789").split(b"\n")
-    return [
-        _closely(line)
-        if (worst := max(map(vocabulary.__getitem__, row.split()), default=_CALM)) == _CLOSELY
-        else Severity(worst)
-        for line, row in zip(lines, words, strict=True)
-    ]
+    rows = "\n".join(lines).encode("utf-8", "surrogatepass").translate(_TO_WORDS, _DIGITS).split(b"\n")
+    return [any(map(vocabulary.__getitem__, row.split())) for row in rows]
 
 
-def _closely(line: str) -> Severity:
+def severity(line: str) -> Severity:
+    """Read one line closely: its markers, words and denials; `0 errors` is calm."""
+    if _PASSING.search(line) or _SCRIPT.search(line):
+        return Severity.CALM
     rest = _DENIED.sub("", line)
-    if _STRONGLY.search(rest):
-        return Severity.VERDICT if _VERDICT.search(rest) else Severity.ERROR
-    if "warn" in line.lower():
+    if _VERDICT.search(rest):
+        return Severity.VERDICT
+    if _STRONG.search(rest):
+        return Severity.ERROR
+    if _WARNING.search(rest):
         return Severity.WARNING
-    return Severity.SUSPECT if _SUSPICIOUSLY.search(rest) else Severity.CALM
+    return Severity.SUSPECT if _WEAK.search(rest) else Severity.CALM
+
+
+def counts_nothing(line: str) -> bool:
+    """Say whether a line is calm only because its count is 0, so that the same line with another count is not."""
+    return bool(_COUNTS_NOTHING.search(line))

@@ -1,0 +1,46 @@
+"""What CI systems and test runners write around the output: steps, echoed scripts, rules of dashes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctx_core.optimize.compressors.log.templates import Template
+
+_STEP: Final = ("##[group]Run ", "::group::Run ")
+_STEP_END: Final = ("##[endgroup]", "::endgroup::")
+_EVENT: Final = re.compile(
+    r"(?:\S+ +){0,8}?[\[<(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|SEVERE|CRITICAL|Info|info|Error|error|Warning|warn|notice|debug|[VDIWEF](?= ))[\]>)]?[:\s]|\S+ [\w.()/ -]+(?:\[\d+\])?: |[\w.-]+(?:\[\d+\])?: "
+)
+_MOST: Final = 0.7
+_SAMPLE: Final = 300
+_LETTER: Final = re.compile(r"\w")
+
+
+def echoed(lines: Sequence[str]) -> frozenset[int]:
+    """Return the numbers of the lines that show a step's script and settings before it runs."""
+    found: list[int] = []
+    start = None
+    for index, line in enumerate(lines):
+        if line.startswith("##[") or line.startswith("::"):
+            if line.startswith(_STEP):
+                start = index
+            elif start is not None and line.startswith(_STEP_END):
+                found += range(start, index)
+                start = None
+    return frozenset(found)
+
+
+def is_event_log(lines: Sequence[str], templates: Sequence[Template]) -> bool:
+    """Say whether most lines are events of their own: a level, or the name of who speaks, stands before the message."""
+    sample = templates[:: len(templates) // _SAMPLE + 1]
+    events = sum(template.count for template in sample if _EVENT.match(lines[template.first]))
+    return events >= _MOST * sum(template.count for template in sample)
+
+
+def is_rule(line: str) -> bool:
+    """Say whether a line holds no letter or digit: blank, or drawn."""
+    return not _LETTER.search(line)
