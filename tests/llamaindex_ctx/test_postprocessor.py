@@ -3,6 +3,7 @@
 import asyncio
 import pickle
 import time
+from typing import ClassVar
 
 import pytest
 from llama_index.core import MockEmbedding, PromptTemplate, SummaryIndex, VectorStoreIndex
@@ -156,7 +157,7 @@ async def test_the_async_path_does_not_block_the_loop():
 
 
 class Seen(BaseEventHandler):
-    events: list = []
+    events: ClassVar[list[str]] = []
 
     @classmethod
     def class_name(cls):

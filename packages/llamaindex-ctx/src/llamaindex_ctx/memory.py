@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ctx_core.rehydrate.rehydrator import Rehydrator, RehydratorConfig
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.memory import BaseMemoryBlock
 
 from ctx_core import telemetry
 from ctx_core.rehydrate.archive import Archive
+from ctx_core.rehydrate.inject import shorten_block
+from ctx_core.rehydrate.rehydrator import Rehydrator, RehydratorConfig
+from ctx_core.tokens import TokenCounter
 from llamaindex_ctx.messages import to_message, to_turns
 
 if TYPE_CHECKING:
@@ -47,9 +49,8 @@ class RehydrationMemoryBlock(BaseMemoryBlock[str]):
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Return the block without its least relevant turns, or None where nothing useful would be left."""
-        counter = Rehydrator(self.archive, config=self.config).counter
-        room = counter.count(content) - tokens_to_truncate
-        return shorten_block(content, room, counter) or None
+        counter = TokenCounter()
+        return shorten_block(content, counter=counter, max_tokens=counter.count(content) - tokens_to_truncate) or None
 
     def _recover(self, messages: list[ChatMessage]) -> str:
         given = [to_message(message) for message in messages]

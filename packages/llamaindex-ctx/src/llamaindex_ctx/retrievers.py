@@ -87,9 +87,14 @@ def _tiers(view: ContextView) -> list[NodeWithScore]:
 
 def _facts(view: ContextView) -> list[NodeWithScore]:
     sections = view.rendered.sections
+    ends = {r.relation_id: [r.source_node_id, r.target_node_id] for r in view.bundle.relations}
     return [
         _graph_node(
-            view, section.source_id, section.text, list(section.node_ids), score=1.0 - at / max(len(sections), 1)
+            view,
+            f"{at}",
+            section.text,
+            [section.node_id] if section.node_id else ends.get(section.relation_id, []),
+            score=1.0 - at / len(sections),
         )
         for at, section in enumerate(sections)
     ]

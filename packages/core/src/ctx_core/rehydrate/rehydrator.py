@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence  # noqa: TC003 - hosts put the config into pydantic models, which read its types
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,7 +18,7 @@ from ctx_core.rehydrate.triggers import TriggerDetector, TriggerMode
 from ctx_core.tokens import TokenCounter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
 
     from ctx_core.rehydrate.archive import Archive, Scan, ScoredTurn

@@ -1,0 +1,129 @@
+"""What memory flushes is archived, and what the user refers to comes back."""
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ToolCallBlock
+from llama_index.core.memory import Memory
+
+from ctx_core import Archive, TokenCounter
+from llamaindex_ctx import RehydrationMemoryBlock
+from llamaindex_ctx.messages import to_message, to_turns
+
+LIMIT = 2000
+FACTS = {n: f"The code of locker {n} is L-{n * 7919 % 10007}." for n in range(30)}
+
+
+def block_for(archive, **options):
+    return RehydrationMemoryBlock(user_id="ada", archive=archive, priority=1, **options)
+
+
+def memory_with(*blocks, session_id="s1"):
+    return Memory.from_defaults(
+        session_id=session_id, token_limit=LIMIT, token_flush_size=300, memory_blocks=list(blocks)
+    )
+
+
+async def tell(memory, facts):
+    for number, fact in facts.items():
+        await memory.aput(ChatMessage(role="user", content=f"{fact} " + "It was a quiet day at the depot. " * 8))
+        await memory.aput(
+            ChatMessage(role="assistant", content=f"Locker {number} is noted. " + "Anything else I can do? " * 8)
+        )
+
+
+async def prompt_for(memory, question):
+    await memory.aput(ChatMessage(role="user", content=question))
+    messages = await memory.aget()
+    await memory.aput(ChatMessage(role="assistant", content="See above."))
+    return "\n".join(str(message.content) for message in messages)
+
+
+async def share_kept(memory):
+    """The share of ten questions over a long chat whose answer stands in the prompt."""
+    await tell(memory, FACTS)
+    found = 0
+    for number in range(0, 30, 3):
+        prompt = await prompt_for(memory, f"Remember the code of locker {number}? Which one was it?")
+        found += FACTS[number].split()[-1].rstrip(".") in prompt
+        assert TokenCounter().count(prompt) <= LIMIT * 1.1
+    return found / 10
+
+
+async def test_in_a_forty_turn_chat_every_fact_asked_for_is_in_the_prompt():
+    assert await share_kept(memory_with(block_for(Archive(embedder=None)))) == 1.0
+
+
+async def test_memory_alone_forgets_most_of_them():
+    assert await share_kept(memory_with()) < 0.5
+
+
+async def test_facts_come_back_in_a_later_session_and_loop():
+    archive = Archive(embedder=None)
+    await asyncio.to_thread(asyncio.run, tell(memory_with(block_for(archive), session_id="old"), FACTS))
+    later = memory_with(block_for(archive), session_id="new")
+    assert "L-7919" in await prompt_for(later, "Remember the code of locker 1? Which one was it?")
+
+
+async def test_a_message_that_does_not_look_back_brings_nothing():
+    memory = memory_with(block_for(Archive(embedder=None)))
+    await tell(memory, FACTS)
+    assert "<rehydrated-context>" not in await prompt_for(memory, "Please order more crates.")
+
+
+def test_concurrent_puts_from_several_loops_lose_nothing():
+    archive = Archive(embedder=None)
+    block = block_for(archive)
+
+    def put(worker):
+        messages = [ChatMessage(role="user", content=f"worker {worker} says {n}") for n in range(25)]
+        asyncio.run(block.aput(messages, from_short_term_memory=True, session_id=f"s{worker}"))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(put, range(8)))
+    assert len(archive.export("ada")) == 200
+
+
+async def test_a_failing_archive_never_fails_the_chat():
+    class Broken(Archive):
+        def append(self, *_args, **_kwargs):
+            raise OSError("no disk")
+
+        def scan(self, *_args, **_kwargs):
+            raise OSError("no disk")
+
+    memory = memory_with(block_for(Broken(embedder=None)))
+    await tell(memory, FACTS)
+    assert "locker 29" in await prompt_for(memory, "Remember the code of locker 1?")
+
+
+@pytest.mark.parametrize("cut", [20, 60, 10_000])
+async def test_truncation_keeps_a_well_formed_block_or_none(cut):
+    archive = Archive(embedder=None)
+    archive.append("ada", [{"role": "user", "content": fact, "id": str(n)} for n, fact in FACTS.items()])
+    block = block_for(archive)
+    content = await block.aget([ChatMessage(role="user", content="Remember the code of locker 3? And of locker 4?")])
+    shorter = await block.atruncate(content, cut)
+    assert shorter is None or (shorter.startswith("<rehydrated-context>") and shorter.endswith("</rehydrated-context>"))
+    assert TokenCounter().count(shorter or "") <= max(0, TokenCounter().count(content) - cut)
+
+
+def test_a_block_is_plain_json_without_its_archive():
+    values = json.loads(block_for(Archive(embedder=None)).model_dump_json())
+    assert values["user_id"] == "ada"
+    assert "archive" not in values
+
+
+def test_blocks_of_every_kind_reach_the_archive():
+    call = ToolCallBlock(tool_call_id="c1", tool_name="run", tool_kwargs={"n": 1})
+    asks = to_message(ChatMessage(role="assistant", blocks=[TextBlock(text="I will run it."), call]))
+    assert asks.text == "I will run it."
+    assert asks.tool_calls[0].arguments == '{"n": 1}'
+    answers = to_message(ChatMessage(role="tool", content="done", additional_kwargs={"tool_call_id": "c1"}))
+    assert (answers.tool_call_id, answers.text) == ("c1", "done")
+    assert to_turns([ChatMessage(role="user", content="  ")]) == []
+    image = to_message(ChatMessage(role="user", blocks=[TextBlock(text="look"), ImageBlock(image=b"x")]))
+    assert image.text == "look"
+    assert len(image.content) == 2
