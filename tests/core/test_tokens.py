@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctx_core.errors import InvalidInput
-from ctx_core.tokens import TokenCounter, encoding_for_model, estimate, whole_graphemes
+from ctx_core.tokens import RememberingCounter, TokenCounter, encoding_for_model, estimate, whole_graphemes
 
 COUNTER = TokenCounter()
 ANY_TEXT = st.text(st.characters(), max_size=300)
@@ -72,3 +72,16 @@ def test_a_counter_pickles_without_its_vocabulary():
     raw = pickle.dumps(COUNTER)
     assert len(raw) < 200
     assert pickle.loads(raw) == COUNTER
+
+
+@given(st.lists(st.text(max_size=600), max_size=30))
+def test_a_remembering_counter_counts_the_same(texts):
+    remembering = RememberingCounter(max_characters=1000)
+    assert [remembering.count(text) for text in texts * 2] == [COUNTER.count(text) for text in texts * 2]
+
+
+def test_a_remembering_counter_forgets_on_the_way_through_pickle():
+    counter = RememberingCounter()
+    counter.count("word " * 5000)
+    assert len(pickle.dumps(counter)) < 200
+    assert pickle.loads(pickle.dumps(counter)).count("hello world") == 2

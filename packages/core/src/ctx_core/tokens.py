@@ -7,8 +7,10 @@ Text that spells a special token, such as `<|endoftext|>`, counts as the text it
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from functools import lru_cache
 from importlib.resources import as_file, files
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.errors import InvalidInput
@@ -62,6 +64,10 @@ _CLASSES: Final = (
     (bytes(range(0xE0, 0xF0)), 1.25),  # three bytes: CJK, Indic, Thai
     (bytes(range(0xF0, 0xF5)), 2.6),  # four bytes: emoji, rare CJK
 )
+
+
+# Below this a count costs less than remembering it: 20 µs at 12 MB/s.
+_WORTH_REMEMBERING: Final = 256
 
 
 def encoding_for_model(model: str) -> str:
@@ -126,6 +132,50 @@ class TokenCounter:
         decoded = _load(self.encoding).decode_bytes(ids).decode("utf-8", "ignore")
         # Lone surrogates do not survive decoding; there, lengths are the best that can be said.
         return decoded if text.startswith(decoded) else text[: len(decoded)]
+
+
+class RememberingCounter(TokenCounter):
+    """Counts each longer text once: a chat that grows by a message is not counted from its start at every turn.
+
+    Args:
+        encoding: See `TokenCounter`.
+        max_characters: Texts remembered, in characters; the ones used longest ago are forgotten first.
+    """
+
+    def __init__(self, encoding: str = "cl100k_base", *, max_characters: int = 16 * 1024 * 1024) -> None:
+        super().__init__(encoding)
+        self._max_characters = max_characters
+        self._forget()
+
+    def count(self, text: str) -> int:
+        """Count the tokens of `text`, exactly."""
+        if len(text) < _WORTH_REMEMBERING:
+            return super().count(text)
+        with self._lock:
+            known = self._known.get(text)
+            if known is not None:
+                self._known.move_to_end(text)
+                return known
+        tokens = super().count(text)
+        with self._lock:
+            if text not in self._known:
+                self._characters += len(text)
+                self._known[text] = tokens
+            while self._characters > self._max_characters:
+                self._characters -= len(self._known.popitem(last=False)[0])
+        return tokens
+
+    def _forget(self) -> None:
+        self._known: OrderedDict[str, int] = OrderedDict()
+        self._characters = 0
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"encoding": self.encoding, "_max_characters": self._max_characters}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._forget()
 
 
 def estimate(text: str) -> int:

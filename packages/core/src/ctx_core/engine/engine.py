@@ -26,7 +26,7 @@ from ctx_core.optimize.optimizer import CompressResult, ContextOptimizer
 from ctx_core.rehydrate.archive import Archive
 from ctx_core.rehydrate.evict import Evictor
 from ctx_core.rehydrate.rehydrator import Rehydrator, RehydratorConfig
-from ctx_core.tokens import TokenCounter
+from ctx_core.tokens import RememberingCounter, TokenCounter, encoding_for_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ class ContextEngine:
         counter: TokenCounter | None = None,
         strict: bool = False,
     ) -> None:
-        self.counter = counter or TokenCounter()
+        self.counter = counter or RememberingCounter()
         self.optimizer = optimizer or ContextOptimizer(counter=self.counter)
         self.archive = archive or Archive()
         self._kernel = kernel
@@ -106,7 +106,7 @@ class ContextEngine:
     @classmethod
     def from_settings(cls, settings: CtxSettings, **overrides: Any) -> ContextEngine:
         """Build an engine on the stores that `settings` name."""
-        counter = TokenCounter.for_model(settings.model) if settings.model else TokenCounter()
+        counter = RememberingCounter(encoding_for_model(settings.model or ""))
         parts: dict[str, Any] = {
             "optimizer": ContextOptimizer(settings.ccr_store(), counter=counter),
             "archive": settings.archive(),
