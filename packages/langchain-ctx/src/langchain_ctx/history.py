@@ -28,7 +28,8 @@ _NO_ID: Final = "unnamed:"
 class ArchivedChatMessageHistory(BaseChatMessageHistory):
     """The messages of one session of one user, kept in an archive.
 
-    Every message comes back as it was added: tool calls, artifacts, ids, status, metadata. Artifacts must be plain JSON.
+    Every message comes back as it was added: tool calls, artifacts, ids, status, metadata. Artifacts are plain JSON, or
+    models that come back as their fields.
 
     Args:
         archive: Keeps the messages.

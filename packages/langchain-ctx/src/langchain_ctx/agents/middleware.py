@@ -16,13 +16,12 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.types import Command
 
 from ctx_core import telemetry
-from ctx_core.engine.engine import ContextEngine, Shares
+from ctx_core.engine.engine import ContextEngine
 from ctx_core.errors import InvalidInput
 from ctx_core.messages import Message, message_tokens
-from ctx_core.optimize.optimizer import ContextOptimizer
+from ctx_core.optimize.optimizer import MIN_BUDGET, ContextOptimizer
 from ctx_core.rehydrate.archive import Turn
 from ctx_core.rehydrate.inject import inject
-from ctx_core.rehydrate.rehydrator import RehydratorConfig
 from ctx_core.rehydrate.summary import without_notes
 from langchain_ctx.agents.cache_marks import marked
 from langchain_ctx.agents.state import ContextState, Memory
@@ -99,7 +98,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             )
         self._name = name or type(self).__name__
         tool = RETRIEVAL_TOOL if name is None else f"{RETRIEVAL_TOOL}_{name}"
-        self.engine = _with_tool(engine, tool, max_tokens)
+        self.engine = _with_tool(engine, tool)
         self.max_tokens = max_tokens
         self.low_water = low_water
         self.user_id = user_id
@@ -172,8 +171,11 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return cast("ToolMessage", shrunk)
 
     def _shrunk(self, message: Message) -> Message:
-        limit = max(int(self.max_tokens * self.engine.shares.message), 32)
-        return message.map_text(lambda text: self.engine.optimize(text, limit).compressed)
+        return message.map_text(lambda text: self.engine.optimize(text, self._message_limit).compressed)
+
+    @property
+    def _message_limit(self) -> int:
+        return max(int(self.max_tokens * self.engine.shares.message), MIN_BUDGET)
 
     # Before the model.
 
@@ -182,26 +184,30 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         owner = scope.user_id or memory.owner
         asked = _last_asked(messages)
         is_new = asked is not None and asked.id != memory.asked
-        reserve = self._reserve(asked) if asked and is_new else self.engine.counter.count(memory.block)
+        reserve = self._comeback(asked) if asked and is_new else self.engine.counter.count(memory.block)
         room = max(self.max_tokens - memory.overhead - reserve, _LEAST_BUDGET)
         kept = self._guarded(
             "evict", lambda: self._evicted(messages, room, owner, scope.session_id), otherwise=messages
         )
         if asked and is_new:
-            found = self.engine.rehydrator.rehydrate(all_to_core(kept), user_id=owner, session_id=scope.session_id)
+            rehydrator = self.engine.rehydrator_within(self._comeback())
+            found = rehydrator.rehydrate(all_to_core(kept), user_id=owner, session_id=scope.session_id)
             memory = replace(memory, asked=asked.id, block=found.block)
         return self._update(state, channel_update(messages, kept), memory)
 
-    def _reserve(self, asked: Message) -> int:
+    def _comeback(self, asked: Message | None = None) -> int:
+        """Return the most tokens that may come back; 0 for a message that does not look back."""
         rehydrator = self.engine.rehydrator
-        return rehydrator.config.max_tokens if rehydrator.detector.detect(asked.text) else 0
+        if asked is not None and rehydrator.detector.detect(asked.text) is None:
+            return 0
+        return min(int(self.max_tokens * self.engine.shares.rehydrated), rehydrator.config.max_tokens)
 
     def _evicted(
         self, messages: Sequence[BaseMessage], room: int, owner: str, session_id: str | None
     ) -> Sequence[BaseMessage]:
         """Return what stays in the state; what leaves is in the archive by then."""
         given = all_to_core(messages)
-        shrunk = [self._shrunk(message) if self._may_shrink(message) else message for message in given]
+        shrunk = [self._shrunk(message) if self._is_pasted(message) else message for message in given]
         evictor = self.engine.evictor
         if not evictor.evict(shrunk, max_tokens=room).evicted:
             return messages
@@ -211,8 +217,9 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         self.engine.archive.append(owner, [Turn.of(turn) for turn in turns if turn], session_id=session_id)
         return all_to_host(window.messages)
 
-    def _may_shrink(self, message: Message) -> bool:
-        return message.role in ("tool", "user") and message.name != self.engine.optimizer.retrieval_tool
+    def _is_pasted(self, message: Message) -> bool:
+        """Say whether a user message is so long that the prompt shows it shortened; tool results are short already."""
+        return message.role == "user" and message_tokens(message, self.engine.counter) > self._message_limit
 
     def _update(self, state: ContextState, changes: Sequence[BaseMessage], memory: Memory) -> dict[str, Any] | None:
         update: dict[str, Any] = {"messages": changes} if changes else {}
@@ -287,13 +294,10 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             return otherwise
 
 
-def _with_tool(engine: ContextEngine | None, tool: str, max_tokens: int) -> ContextEngine:
+def _with_tool(engine: ContextEngine | None, tool: str) -> ContextEngine:
     """Return an engine whose hints name the tool that is bound; the caller's own is left as it is."""
     if engine is None:
-        came_back = min(RehydratorConfig().max_tokens, int(max_tokens * Shares().rehydrated))
-        return ContextEngine(
-            optimizer=ContextOptimizer(retrieval_tool=tool), rehydration=RehydratorConfig(max_tokens=came_back)
-        )
+        return ContextEngine(optimizer=ContextOptimizer(retrieval_tool=tool))
     if engine.optimizer.retrieval_tool:
         return engine
     own = copy(engine)

@@ -1,0 +1,102 @@
+"""The caller's own stores hold originals and archives."""
+
+import pickle
+
+import pytest
+from langchain_classic.storage import LocalFileStore
+from langchain_core.stores import InMemoryByteStore
+from langgraph.store.memory import InMemoryStore
+
+from ctx_core import Archive, ContextOptimizer, Turn
+from ctx_core.errors import ContentExpired, ContentNotFound
+from ctx_core.testing.ccr import CcrStoreConformance
+from langchain_ctx import ByteStoreCcrStore, LangGraphStoreBlobs
+
+
+class TestByteStoreInMemory(CcrStoreConformance):
+    @pytest.fixture
+    def store(self):
+        return ByteStoreCcrStore(InMemoryByteStore())
+
+
+class TestByteStoreOnDisk(CcrStoreConformance):
+    @pytest.fixture
+    def store(self, tmp_path):
+        return ByteStoreCcrStore(LocalFileStore(tmp_path))
+
+
+def test_the_optimizer_keeps_its_originals_in_a_byte_store(log):
+    optimizer = ContextOptimizer(ByteStoreCcrStore(InMemoryByteStore()))
+    assert optimizer.retrieve(optimizer.optimize(log).ccr_hash) == log
+
+
+def test_an_original_that_left_the_byte_store_has_expired(log):
+    bytes_ = InMemoryByteStore()
+    store = ByteStoreCcrStore(bytes_)
+    ref = store.put(log)
+    bytes_.mdelete([ref])
+    with pytest.raises(ContentExpired):
+        store.get(ref[:12])
+
+
+def test_two_originals_of_one_short_hash_are_not_mixed_up():
+    bytes_ = InMemoryByteStore()
+    store = ByteStoreCcrStore(bytes_)
+    ref = store.put("one")
+    bytes_.mset([(ref[:12], b"f" * 64)])
+    store.put("one")
+    with pytest.raises(ContentNotFound):
+        store.get(ref[:12])
+    assert store.get(ref) == "one"
+
+
+@pytest.fixture
+def blobs():
+    return LangGraphStoreBlobs(InMemoryStore())
+
+
+def test_blobs_are_written_once_and_listed_by_folder(blobs):
+    assert blobs.put("evictions/ann/1-0.json", b"{}")
+    assert not blobs.put("evictions/ann/1-0.json", b"[]")
+    assert blobs.put("evictions/bob/1-0.json", b"{}")
+    assert blobs.get("evictions/ann/1-0.json") == b"{}"
+    assert [ref.key for ref in blobs.list("evictions/ann/")] == ["evictions/ann/1-0.json"]
+    blobs.delete(["evictions/ann/1-0.json", "evictions/nobody/1-0.json"])
+    assert blobs.list("evictions/ann/") == []
+    with pytest.raises(ContentNotFound):
+        blobs.get("evictions/ann/1-0.json")
+
+
+@pytest.mark.parametrize(
+    "user", ["ann@example.com", "a.b", "a%2Eb", "..", "langgraph", "mit Leerzeichen/und\0NUL", "名前"]
+)
+def test_any_user_id_is_a_legal_namespace_and_stays_apart(blobs, user):
+    archive = Archive(blobs, embedder=None)
+    archive.append(user, [Turn(id="1", role="user", content=f"the secret of {user!r}")])
+    archive.append("other.user", [Turn(id="2", role="user", content="the secret of another")])
+    again = Archive(blobs, embedder=None)
+    assert [turn.id for turn in again.export(user)] == ["1"]
+    assert [hit.turn.id for hit in again.search(user, "secret")] == ["1"]
+
+
+def test_values_in_the_store_are_plain_json(blobs):
+    import json
+
+    archive = Archive(blobs, embedder=None)
+    archive.append("ann", [Turn(id="1", role="user", content=[{"type": "text", "text": "hi \ud800"}])])
+    store = blobs._store
+    items = [item for namespace in store.list_namespaces() for item in store.search(namespace)]
+    assert items
+    for item in items:
+        assert json.loads(json.dumps(item.value)) == item.value
+
+
+def test_more_blobs_than_one_page_are_listed(blobs):
+    for number in range(450):
+        blobs.put(f"evictions/ann/{number}-0.json", b"{}")
+    assert len(blobs.list("evictions/ann/")) == 450
+
+
+def test_stores_pickle():
+    store = pickle.loads(pickle.dumps(LangGraphStoreBlobs(InMemoryByteStore())))  # any picklable store will do
+    assert store._namespace == ("ctx",)
