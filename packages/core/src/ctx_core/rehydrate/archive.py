@@ -237,6 +237,8 @@ class Archive:
                 rest = replace(archived, turns=others)
                 self._put(folder, rest.evicted_at_ms, encode(rest))
         self.blobs.delete(touched)
+        with self._lock:
+            self._shelves.pop(user_id, None)
         return len(touched)
 
     async def aappend(self, user_id: str, turns: Sequence[Turn | Message | Mapping[str, Any]], **options: Any) -> int:
