@@ -47,7 +47,7 @@ def test_objects_of_objects_become_a_table_with_their_names():
     cards = {f"card_{n}": {"brand": "visa", "id": f"card_{n}", "last_four": str(n)} for n in (7447, 1907, 5550)}
     assert crush(json.dumps({"cards": cards, "free": {"a": 1}})).text == snapshot("""\
 #json
-cards{3}(KEY brand=visa id=<KEY> last_four)
+cards{3}(KEY brand=visa id~<KEY> last_four)
 card_7447 "7447"
 card_1907 "1907"
 card_5550 "5550"

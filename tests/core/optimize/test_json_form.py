@@ -13,7 +13,7 @@ from ctx_core.optimize.compressors.json import JsonCrusher
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|-?Infinity|NaN")
 _BARE = re.compile(r"[^\s\"()\[\]{}]+")
-_BARE_KEY = re.compile(r"[^\s\"()\[\]{}=,]+")
+_BARE_KEY = re.compile(r"[^\s\"()\[\]{}=~,]+")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LITERALS = {"null": "null", "true": "true", "false": "false"}
 ABSENT = object()
@@ -32,9 +32,12 @@ class Decoder:
         body = "\n".join(lines)
         for name, prefix in reversed(names.items()):
             body = body.replace(name, prefix)
-        self.s, self.i, self.anchors = body, 0, {}
+        self.s, self.i, self.anchors, self.records = body, 0, {}, {}
 
     def document(self):
+        while record := self.match(re.compile(r"(@\d+)\(")):
+            self.records[record[1]], _ = self.heading()
+            self.take("\n")
         self.space()
         if self.s[self.i : self.i + 1] in ("[", "{"):
             return self.value("")
@@ -86,6 +89,9 @@ class Decoder:
         known = self.match(re.compile(r"\*(\d+)"))
         if known:
             return self.anchors[known[1]]
+        record = self.match(re.compile(r"(@\d+)\("))
+        if record:
+            return self.record(self.records[record[1]])
         if self.s[self.i] == "{" and not re.compile(r"\{\d+\}\(").match(self.s, self.i):
             self.i += 1
             return self.members("}")
@@ -126,13 +132,7 @@ class Decoder:
                     cells[id(column)] = (raw, ABSENT if raw == "-" else value)
             records.append(cells)
         records = records or [{} for _ in range(total)]
-        rows = []
-        for cells in records:
-            by_name = {c["name"]: cells[id(c)][0] for c in free}
-            row = ("object", [])
-            for column in columns:
-                self.place(column, cells, by_name, row[1], comma)
-            rows.append(row)
+        rows = [self.row(columns, cells) for cells in records]
         if bracket == "{":
             return ("object", [(v[1][0][1], ("object", v[1][1:])) for v in rows])
         if sizes:
@@ -141,23 +141,47 @@ class Decoder:
             return ("array", [("array", [next(groups) for _ in range(size)]) for size in sizes])
         return ("array", rows)
 
-    def place(self, column, cells, by_name, out, comma):
-        if column["group"]:
-            inner = []
-            for child in column["group"]:
-                self.place(child, cells, by_name, inner, comma)
-            if inner:
-                out.append((column["key"], ("object", inner)))
-            return
+    def record(self, columns):
+        cells = {}
+        for n, column in enumerate([c for c in leaves(columns) if c["fixed"] is None]):
+            if n:
+                self.take(" ")
+            start = self.i
+            value = self.item()
+            raw = self.s[start : self.i]
+            cells[id(column)] = (raw, ABSENT if raw == "-" else value)
+        self.take(")")
+        return self.row(columns, cells)
+
+    def row(self, columns, cells):
+        def members(group):
+            out = []
+            for column in group:
+                if column["group"]:
+                    inner = members(column["group"])
+                    if inner:
+                        out.append((column["key"], ("object", inner)))
+                    continue
+                value = self.cell(column, columns, cells)
+                if value is not ABSENT:
+                    out.append((column["key"], value))
+            return out
+
+        return ("object", members(columns))
+
+    def cell(self, column, columns, cells):
         if column["fixed"] is None:
-            raw, value = cells[id(column)]
-        else:
-            raw = re.sub(r"<([^<>]*)>", lambda m: by_name[m[1]], column["fixed"])
-            value = ABSENT if raw == "-" else "null" if comma and raw == "" else self.sub(raw)
-        if column["key"] == '"KEY"' and column["name"] == "KEY":
-            value = raw if raw.startswith('"') else f'"{raw}"'
-        if value is not ABSENT:
-            out.append((column["key"], value))
+            return cells[id(column)][1]
+        return column["value"] if column["sign"] == "=" else self.expand(column, columns, cells)
+
+    def expand(self, column, columns, cells):
+        by_path = dict(paths(columns))
+
+        def text(path):
+            return self.cell(by_path[path], columns, cells).strip('"')
+
+        pattern = column["fixed"][1:-1] if column["fixed"].startswith('"') else column["fixed"]
+        return '"' + re.sub(r"<([^<>]*)>", lambda m: text(m[1]), pattern) + '"'
 
     def sub(self, raw):
         if raw[:1] in ("[", "{", "&", "*", '"'):
@@ -178,9 +202,12 @@ class Decoder:
             if self.s[self.i] == "(":
                 self.i += 1
                 column["group"], _ = self.heading(comma)
-            elif self.s[self.i] == "=":
+            elif self.s[self.i] in "=~":
+                column["sign"] = self.s[self.i]
                 self.i += 1
                 column["fixed"] = self.until(",)" if comma else " )")
+                if column["sign"] == "=":
+                    column["value"] = "null" if comma and column["fixed"] == "" else self.sub(column["fixed"])
             self.i += 1
             if self.s[self.i - 1] == ")":
                 return columns, comma
@@ -207,6 +234,14 @@ class Decoder:
             self.i += 1
         self.i = start
         return found
+
+
+def paths(columns, path=""):
+    for column in columns:
+        if column["group"]:
+            yield from paths(column["group"], f"{path}{column['name']}.")
+        else:
+            yield f"{path}{column['name']}", column
 
 
 def leaves(columns):

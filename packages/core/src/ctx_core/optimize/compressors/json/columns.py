@@ -4,56 +4,92 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise, repeat
+from typing import TYPE_CHECKING, Final, cast
 
+from ctx_core.optimize.compressors.json.reader import SCALARS, Value
 from ctx_core.optimize.compressors.json.words import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ctx_core.optimize.compressors.json.reader import Value
+_MIN_FILL: Final = 0.6
+"""Objects that share fewer of their members than this make no table."""
 
-MIN_FILL: Final = 0.6
-"""Rows that share fewer of their members than this make no table."""
-
-_MIN_REFERENCE: Final = 4
-_UNFIT: Final = re.compile(r'[",]')
+_MIN_SOURCE: Final = 3
+_NAME: Final = re.compile(r"[\w.-]+")
+# An identifier stays whole, for a reader to quote; an address or a sentence around identifiers need not.
+_PHRASE: Final = re.compile(r"[\s/,]")
+_BARE: Final = re.compile(r"[^\s\"\\\[\](){}<>,\ue000-\uf8ff]*")
 
 
 @dataclass(slots=True)
 class Column:
-    """One member of every row, as written; a group where the member is itself an object.
+    """One member of every row; a group where the member is itself an object.
 
     Args:
         name: The member's key, as written.
-        cells: One written value per row; empty for a group.
+        values: One value per row, or `ABSENT`; empty for a group.
         group: The columns of a group.
-        fixed: What every cell says, or a pattern of another column's cells; such a column has no place in the rows.
+        fixed: `=` and what every row holds, or `~` and a pattern of other columns; such a column has no place in the rows.
     """
 
     name: str
-    cells: list[str] = field(default_factory=list[str])
+    values: Sequence[Value | object] = ()
     group: list[Column] = field(default_factory=list["Column"])
-    fixed: str | None = None
-
-    def leaves(self) -> Iterator[Column]:
-        """Yield the columns that hold cells."""
-        if self.group:
-            for column in self.group:
-                yield from column.leaves()
-        else:
-            yield self
+    fixed: str = ""
 
     def heading(self, separator: str) -> str:
         """Write the name, with the group's columns or the fixed value behind it."""
         if self.group:
             return f"{self.name}({separator.join([column.heading(separator) for column in self.group])})"
-        return self.name if self.fixed is None else f"{self.name}={self.fixed}"
+        return f"{self.name}{self.fixed}"
 
 
-def shared_keys(rows: Sequence[Value | object]) -> tuple[str, ...] | None:
-    """Return one key order that every object follows, or None where there is none or the objects differ too much."""
+def leaves(columns: Sequence[Column], path: str = "") -> Iterator[tuple[str, Column]]:
+    """Yield the columns that hold values, each with its path."""
+    for column in columns:
+        if column.group:
+            yield from leaves(column.group, f"{path}{column.name}.")
+        else:
+            yield f"{path}{column.name}", column
+
+
+def columns_of(
+    rows: Sequence[Value | object],
+    *,
+    key: Callable[[str], str],
+    is_whole: Callable[[Sequence[Value | object]], bool],
+) -> list[Column]:
+    """Return the members of alike objects as columns; none where the objects differ too much.
+
+    Args:
+        rows: Objects, or `ABSENT`.
+        key: Writes a key.
+        is_whole: Says whether objects are better written whole, in one cell each, than as a group.
+    """
+    keys = _shared_keys(rows)
+    return [
+        Column(key(name), values=values, group=_group(values, key, is_whole))
+        for name, values in zip(keys, _transposed(rows, keys), strict=True)
+    ]
+
+
+def _group(
+    values: Sequence[Value | object],
+    key: Callable[[str], str],
+    is_whole: Callable[[Sequence[Value | object]], bool],
+) -> list[Column]:
+    if not any(value.__class__ is dict for value in values):
+        return []
+    present = [value for value in values if value is not ABSENT]
+    if is_whole(present) or not all(value and value.__class__ is dict for value in present):
+        return []
+    return columns_of(values, key=key, is_whole=is_whole)
+
+
+def _shared_keys(rows: Sequence[Value | object]) -> tuple[str, ...]:
+    """Return one key order that every object follows; empty where there is none, or the objects differ too much."""
     shapes = {tuple(row) for row in rows if isinstance(row, dict)}
     if len(shapes) == 1:
         return next(iter(shapes))
@@ -61,7 +97,7 @@ def shared_keys(rows: Sequence[Value | object]) -> tuple[str, ...] | None:
     fill = sum(len(row) for row in rows if isinstance(row, dict)) / (len(merged) * len(rows) or 1)
     place = {key: index for index, key in enumerate(merged)}
     in_order = all(all(place[a] < place[b] for a, b in pairwise(shape)) for shape in shapes)
-    return merged if in_order and fill >= MIN_FILL else None
+    return merged if in_order and fill >= _MIN_FILL else ()
 
 
 def _merge(shapes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -84,72 +120,85 @@ def _merge(shapes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(merged)
 
 
-def columns_of(
-    rows: Sequence[dict[str, Value] | object],
-    *,
-    key: Callable[[str], str],
-    cell: Callable[[Value | object], str],
-    is_whole: Callable[[Sequence[Value | object]], bool],
-) -> list[Column] | None:
-    """Return the rows' members as columns, or None where the rows are no alike objects.
-
-    Args:
-        rows: Objects, or `ABSENT`.
-        key: Writes a key.
-        cell: Writes a value.
-        is_whole: Says whether objects are better written whole, in one cell each, than as a group.
-    """
-    keys = shared_keys(rows)
-    if not keys:
-        return None
-    columns: list[Column] = []
-    for name, values in zip(keys, _transposed(rows, keys), strict=True):
-        group = None
-        if any(value.__class__ is dict for value in values):
-            present = [value for value in values if value is not ABSENT]
-            if all(value and value.__class__ is dict for value in present) and not is_whole(present):
-                group = columns_of(values, key=key, cell=cell, is_whole=is_whole)
-        columns.append(Column(key(name), group=group) if group else Column(key(name), cells=[*map(cell, values)]))
-    return columns
-
-
-def _transposed(rows: Sequence[dict[str, Value] | object], keys: tuple[str, ...]) -> Sequence[Sequence[Value | object]]:
+def _transposed(rows: Sequence[Value | object], keys: tuple[str, ...]) -> Sequence[Sequence[Value | object]]:
     if all(isinstance(row, dict) and len(row) == len(keys) for row in rows):
         return [*zip(*[row.values() for row in rows if isinstance(row, dict)], strict=True)]
     return [[row.get(key, ABSENT) if isinstance(row, dict) else ABSENT for row in rows] for key in keys]
 
 
-def settle(columns: Sequence[Column]) -> list[Column]:
-    """Move constants and columns that repeat another one into the heading; return the columns that stay in the rows."""
-    leaves = [*chain.from_iterable(column.leaves() for column in columns)]
-    for leaf in leaves:
-        if len(leaf.cells) > 1 and leaf.cells.count(leaf.cells[0]) == len(leaf.cells):
-            leaf.fixed = _without_comma(leaf.cells[0])
-    leaves = [leaf for leaf in leaves if leaf.fixed is None]
-    if leaves and len(leaves[0].cells) > 2:
-        _refer(leaves)
-    return [leaf for leaf in leaves if leaf.fixed is None]
+def settle(columns: Sequence[Column], *, write: Callable[[Value | object], str]) -> list[Column]:
+    """Move constants and columns that repeat others into the heading; return the columns that stay in the rows.
+
+    Args:
+        columns: The columns of one table; the fixed ones are marked in place.
+        write: Writes a constant.
+    """
+    found = [*leaves(columns)]
+    for _, leaf in found:
+        first = leaf.values[0]
+        if len(leaf.values) > 1 and _is_plain(first) and leaf.values.count(first) == len(leaf.values):
+            written = write(first)
+            # In a heading, a bare comma says that commas stand between the cells.
+            is_bare = written[:1] not in '"[{&*'
+            leaf.fixed = f'="{written}"' if is_bare and "," in written else f"={written}"
+    found = [(path, leaf) for path, leaf in found if not leaf.fixed]
+    if found and len(found[0][1].values) > 2:
+        _refer(found)
+    return [leaf for _, leaf in found if not leaf.fixed]
 
 
-def _without_comma(cell: str) -> str:
-    """Quote a bare word that holds a comma: in a heading, a bare comma says that commas stand between the cells."""
-    return f'"{cell}"' if "," in cell and cell[0] not in '"[{&*' else cell
+def _is_plain(value: Value | object) -> bool:
+    """Say whether equality of values is equality of what is written: key order makes objects differ."""
+    return value.__class__ in SCALARS or (isinstance(value, list) and all(item.__class__ in SCALARS for item in value))
 
 
-def _refer(leaves: Sequence[Column]) -> None:
-    """Write columns that hold another column's cells between a fixed start and end as a pattern, such as `/users/<id>`."""
-    names = [leaf.name for leaf in leaves]
-    by_length = sorted(leaves, key=lambda leaf: len(leaf.cells[0]))
-    sources = [s for s in by_length if len(s.cells[0]) >= _MIN_REFERENCE and names.count(s.name) == 1]
-    referred: set[str] = set()
-    for leaf in reversed(by_length):
-        if leaf.name in referred:
+def _refer(found: Sequence[tuple[str, Column]]) -> None:
+    """Write columns that only combine other columns' values as a pattern, such as `/users/<id>`."""
+    texts = {path: text for path, leaf in found if (text := _texts(leaf.values))}
+    paths = [path for path, _ in found]
+    by_length = sorted(texts, key=lambda path: (-len(texts[path][0]), -paths.index(path)))
+    for position, path in enumerate(by_length):
+        leaf = found[paths.index(path)][1]
+        first = leaf.values[0]
+        if isinstance(first, str):
+            is_phrase = _PHRASE.search(first) is not None
+            sources = [
+                source
+                for source in by_length[position + 1 :]
+                if (is_phrase and len(texts[source][0]) >= _MIN_SOURCE and texts[source][0] in first)
+                or texts[source] == texts[path]
+            ]
+            leaf.fixed = _pattern(path, [s for s in sources if _NAME.fullmatch(s) and paths.count(s) == 1], texts)
+
+
+def _texts(values: Sequence[Value | object]) -> list[str] | None:
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return cast("list[str]", list(values))
+    return [value.decode() for value in cast("Sequence[bytes]", values)] if kinds == {bytes} else None
+
+
+def _pattern(path: str, sources: Sequence[str], texts: dict[str, list[str]]) -> str:
+    """Return `~` and a pattern that gives every value of a column; empty where there is none."""
+    for candidates in (sources, *([source] for source in sources)) if sources else ():
+        pieces = _pieces(texts[path][0], candidates, texts)
+        parts = [texts[piece] if is_source else repeat(piece) for piece, is_source in pieces]
+        if any(piece for piece, is_source in pieces if not is_source and re.search(r'[<>"]', piece)):
             continue
-        for source in sources:
-            start, found, end = leaf.cells[0].partition(source.cells[0])
-            if not found or source is leaf or source.fixed is not None or _UNFIT.search(start + end):
-                continue
-            if [f"{start}{cell}{end}" for cell in source.cells] == leaf.cells:
-                leaf.fixed = f"{start}<{source.name}>{end}"
-                referred.add(source.name)
+        if [*map("".join, zip(*parts, strict=False))] == texts[path]:
+            pattern = "".join([f"<{piece}>" if is_source else piece for piece, is_source in pieces])
+            is_bare = all(_BARE.fullmatch(piece) for piece, is_source in pieces if not is_source)
+            return f"~{pattern}" if is_bare else f'~"{pattern}"'
+    return ""
+
+
+def _pieces(text: str, sources: Sequence[str], texts: dict[str, list[str]]) -> list[tuple[str, bool]]:
+    """Cut the text of the first row into what sources say there, and the rest."""
+    pieces = [(text, False)]
+    for source in sources:
+        for index, (piece, is_source) in enumerate(pieces):
+            start, match, end = piece.partition(texts[source][0])
+            if match and not is_source:
+                pieces[index : index + 1] = [(start, False), (source, True), (end, False)]
                 break
+    return [piece for piece in pieces if piece[0]]

@@ -37,7 +37,7 @@ class JsonCrusher:
 def _whole(document: Document, *, is_long: bool) -> str:
     form = Form(document.value, find_repeats=is_long)
     lines, _ = write(form.lines, None)
-    body, names = "\n".join(lines), {}
+    body, names = "\n".join([*form.records, *lines]), {}
     if is_long:
         body, names = factor_prefixes(body, form.written)
     return document.restore("\n".join([_mark(document), *[f"{name}={prefix}" for name, prefix in names.items()], body]))

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.compressors.json.columns import Column, columns_of, settle
+from ctx_core.optimize.compressors.json.layout import Fields, Line, Table, append, extend, wrapped
 from ctx_core.optimize.compressors.json.reader import SCALARS, Pairs, Value, children
-from ctx_core.optimize.compressors.json.repeats import repeated_objects
+from ctx_core.optimize.compressors.json.survey import Survey
 from ctx_core.optimize.compressors.json.words import CommaWords, Keys, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-_WIDTH: Final = 160
-"""Fields share a line up to about this many characters: spaces join words into fewer tokens than newlines do."""
 
 _MIN_ROWS: Final = 2
 
@@ -27,61 +25,31 @@ _SAMPLE: Final = 24
 """Rows that decide whether a table's cells stand between commas or spaces."""
 
 
-@dataclass(slots=True)
-class Table:
-    """A run of alike objects: a heading, then one line per row.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Record:
+    """Objects of one shape that stand here and there: each is written as `@1(…)`, its keys once at the top."""
 
-    Args:
-        heading: Names the columns, the fixed values and the number of rows.
-        rows: The written rows.
-        columns: The same cells by column.
-    """
-
+    name: str
     heading: str
-    rows: list[str]
-    columns: list[list[str]]
-
-
-@dataclass(slots=True)
-class Fields:
-    """Fields or items that need no line of their own."""
-
-    parts: list[str]
-
-    @property
-    def width(self) -> int:
-        """Characters of all parts in one line."""
-        return sum(map(len, self.parts)) + len(self.parts) - 1
-
-
-@dataclass(slots=True)
-class Block:
-    """An object or array with lines between its brackets."""
-
-    start: str
-    lines: list[Line]
-    end: str
-
-
-Line = Fields | Table | Block
+    columns: list[Column]
+    rows: dict[int, int]
 
 
 class Form:
-    """Writes one document; `lines` are what it wrote."""
+    """Writes one document; `lines` are what it wrote, `records` the headings of the records among them."""
 
     def __init__(self, root: Value, *, find_repeats: bool, max_chars: int | None = None) -> None:
-        self._words = Words(max_chars)
-        self._comma_words = CommaWords(max_chars)
+        self._survey = Survey(root if find_repeats else None)
+        self._name = map(str, count(1)).__next__
+        self._words = Words(self._survey.texts, name=self._name, max_chars=max_chars)
+        self._comma_words = CommaWords(self._survey.texts, name=self._name, max_chars=max_chars)
+        self._record_words = Words(max_chars=max_chars)
         self._keys = Keys()
-        self._repeated = repeated_objects(root) if find_repeats else {}
         self._is_partial = max_chars is not None
-        self._defined: dict[int, str] = {}
+        self._written_objects: dict[int, str] = {}
+        self._records: dict[tuple[str, ...], _Record | None] = {}
         self.lines = self._document(root)
-
-    @property
-    def has_references(self) -> bool:
-        """Whether some object is written as a reference to an equal one."""
-        return bool(self._defined)
+        self.records = [f"{record.name}({record.heading})" for record in self._records.values() if record]
 
     @property
     def omissions(self) -> list[Omission]:
@@ -106,7 +74,7 @@ class Form:
         """Write any value within a line."""
         if isinstance(value, dict):
             tag, is_known = self._reference(value)
-            return tag if is_known else f"{tag}{self._inline_object(value.items())}"
+            return tag if is_known else f"{tag}{self._record(value) or self._inline_object(value.items())}"
         if isinstance(value, Pairs):
             return self._inline_object(value)
         if isinstance(value, list):
@@ -121,14 +89,42 @@ class Form:
 
     def _reference(self, value: dict[str, Value]) -> tuple[str, bool]:
         """Return the tag of an object that stands in the document more than once, and whether it was already written."""
-        number = self._repeated.get(id(value))
-        if number is None:
+        if not self._survey.is_repeated(value):
             return "", False
-        name = self._defined.get(number)
-        if name is not None:
-            return f"*{name}", True
-        self._defined[number] = str(len(self._defined) + 1)
-        return f"&{self._defined[number]}", False
+        number = self._survey.number(value) or 0
+        if number in self._written_objects:
+            return f"*{self._written_objects[number]}", True
+        self._written_objects[number] = self._name()
+        return f"&{self._written_objects[number]}", False
+
+    def _record(self, value: dict[str, Value]) -> str:
+        """Write an object whose keys many others share by its values only; empty where it shares its keys with few."""
+        keys = tuple(value)
+        if keys not in self._records:
+            self._records[keys] = self._new_record(value)
+        record = self._records[keys]
+        if record is None:
+            return ""
+        row = record.rows[self._survey.number(value) or 0]
+        return f"{record.name}({' '.join([self._inline(column.values[row]) for column in record.columns])})"
+
+    def _new_record(self, value: dict[str, Value]) -> _Record | None:
+        alike = self._survey.alike(value)
+        columns = columns_of(alike, key=self._keys.__getitem__, is_whole=self._are_written_whole)
+        if not columns:
+            return None
+        kept = settle(columns, write=self._plain)
+        return _Record(
+            name=f"@{len(self._records) + 1}",
+            heading=" ".join([column.heading(" ") for column in columns]),
+            columns=kept,
+            rows={self._survey.number(row) or 0: index for index, row in enumerate(alike)},
+        )
+
+    def _plain(self, value: Value | object) -> str:
+        """Write a scalar or a list of scalars for a record's heading: that stands before everything it could refer to."""
+        words = self._record_words
+        return f"[{' '.join([words[x] for x in value])}]" if isinstance(value, list) else words[value]
 
     # One value in lines of its own -----------------------------------------
 
@@ -137,34 +133,36 @@ class Form:
         lines: list[Line] = []
         for key, value in members:
             if value.__class__ in SCALARS:
-                _append(lines, f"{keys[key]}={words[value]}")
+                append(lines, f"{keys[key]}={words[value]}")
             else:
-                _extend(lines, self._block(keys[key], value))
+                extend(lines, self._block(keys[key], value))
+        return lines
+
+    def _items(self, items: list[Value]) -> list[Line]:
+        lines: list[Line] = []
+        for item in items:
+            if item.__class__ in SCALARS:
+                append(lines, self._words[item])
+            else:
+                extend(lines, self._block("", item))
         return lines
 
     def _block(self, key: str, value: Value) -> Line:
         """Write a container behind its key."""
         name = f"{key}=" if key else ""
         if isinstance(value, list):
-            return self._row_table(key, value) or _wrapped(f"{name}[", self._items(value), "]")
+            return self._row_table(key, value) or wrapped(f"{name}[", self._items(value), "]")
         if isinstance(value, Pairs):
-            return _wrapped(f"{name}{{", self._fields(value), "}")
-        if isinstance(value, dict):
-            tag, is_known = self._reference(value)
-            if is_known:
-                return Fields([f"{name}{tag}"])
-            table = None if tag else self._keyed_table(key, value)
-            return table or _wrapped(f"{name}{tag}{{", self._fields(value.items()), "}")
-        return Fields([f"{name}{self._words[value]}"])
+            return wrapped(f"{name}{{", self._fields(value), "}")
+        return self._object(key, name, cast("dict[str, Value]", value))
 
-    def _items(self, items: list[Value]) -> list[Line]:
-        lines: list[Line] = []
-        for item in items:
-            if item.__class__ in SCALARS:
-                _append(lines, self._words[item])
-            else:
-                _extend(lines, self._block("", item))
-        return lines
+    def _object(self, key: str, name: str, value: dict[str, Value]) -> Line:
+        tag, is_known = self._reference(value)
+        record = "" if is_known else self._record(value)
+        if is_known or record:
+            return Fields([f"{name}{tag}{record}"])
+        table = None if tag else self._keyed_table(key, value)
+        return table or wrapped(f"{name}{tag}{{", self._fields(value.items()), "}")
 
     # Tables ----------------------------------------------------------------
 
@@ -185,71 +183,45 @@ class Form:
     def _keyed_table(self, key: str, members: dict[str, Value]) -> Table | None:
         if len(members) < _MIN_ROWS or not all(member.__class__ is dict for member in members.values()):
             return None
-        names = Column("KEY", cells=[self._keys[name] for name in members])
-        return self._table(f"{key}{{{len(members)}}}", [*members.values()], names)
+        return self._table(f"{key}{{{len(members)}}}", [*members.values()], Column("KEY", [*members]))
 
     def _table(self, start: str, rows: Sequence[Value], *names: Column) -> Table | None:
-        words = self._comma_words if _prefers_commas(rows) else self._words
-        columns = columns_of(
-            cast("Sequence[dict[str, Value]]", rows),
-            key=self._keys.__getitem__,
-            cell=lambda value: self._inline(value) if isinstance(value, (dict, list, Pairs)) else words[value],
-            is_whole=self._are_written_whole,
-        )
-        if columns is None:
+        columns = columns_of(rows, key=self._keys.__getitem__, is_whole=self._are_written_whole)
+        if not columns:
             return None
         columns = [*names, *columns]
-        if len(columns) == 1 and words is self._comma_words:
-            return None
-        separator = "," if words is self._comma_words else " "
-        cells = [column.cells for column in settle(columns)]
+        words, separator = self._words, " "
+        if len(columns) > 1 and _prefers_commas(rows):
+            words, separator = self._comma_words, ","
+        kept = settle(columns, write=lambda value: self._cell(value, words))
         heading = separator.join([column.heading(separator) for column in columns])
+        cells = self._cells(kept, words)
         written = [*map(separator.join, zip(*cells, strict=True))]
         if self._is_partial and sum(map(len, written)) > _MAX_ROW * len(written):
             return None
         return Table(f"{start}({heading})", written, cells)
 
+    def _cells(self, columns: Sequence[Column], words: Words) -> list[list[str]]:
+        """Write all cells: row by row where some may define what others refer to."""
+        cells = [[*map(words.__getitem__, column.values)] if self._is_flat(column) else [] for column in columns]
+        rich = [(column, out) for column, out in zip(columns, cells, strict=True) if not out]
+        for row in range(len(rich[0][0].values) if rich else 0):
+            for column, out in rich:
+                out.append(self._cell(column.values[row], words))
+        return cells
+
+    def _cell(self, value: Value | object, words: Words) -> str:
+        return self._inline(value) if isinstance(value, (dict, list, Pairs)) else words[value]
+
+    def _is_flat(self, column: Column) -> bool:
+        return not any(isinstance(value, (dict, list, tuple)) for value in column.values) and (
+            self._survey.texts.isdisjoint(column.values)
+        )
+
     def _are_written_whole(self, values: Sequence[Value | object]) -> bool:
         """Say whether a column of objects is mostly references."""
-        numbers = [self._repeated.get(id(value)) for value in values]
-        return None not in numbers and 1 < len(set(numbers)) <= len(numbers) // 2
-
-
-def _append(lines: list[Line], part: str) -> None:
-    if lines and isinstance(lines[-1], Fields):
-        lines[-1].parts.append(part)
-    else:
-        lines.append(Fields([part]))
-
-
-def _extend(lines: list[Line], line: Line) -> None:
-    if isinstance(line, Fields):
-        for part in line.parts:
-            _append(lines, part)
-    else:
-        lines.append(line)
-
-
-def packed(parts: Iterable[str]) -> Iterator[str]:
-    """Put parts into lines of about 160 characters."""
-    line = ""
-    for part in parts:
-        if line and len(line) + len(part) >= _WIDTH:
-            yield line
-            line = part
-        else:
-            line = f"{line} {part}" if line else part
-    if line:
-        yield line
-
-
-def _wrapped(start: str, lines: list[Line], end: str) -> Line:
-    """Put brackets around lines; a few short fields stay a field themselves."""
-    if not lines:
-        return Fields([f"{start}{end}"])
-    if len(lines) == 1 and isinstance(lines[0], Fields) and lines[0].width <= _WIDTH:
-        return Fields([f"{start}{' '.join(lines[0].parts)}{end}"])
-    return Block(start, lines, end)
+        numbers = {self._survey.number(cast("Value", value)) for value in values}
+        return None not in numbers and 1 < len(numbers) <= len(values) // 2
 
 
 def _prefers_commas(rows: Sequence[Value]) -> bool:

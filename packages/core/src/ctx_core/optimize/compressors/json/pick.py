@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.base import Omission
-from ctx_core.optimize.compressors.json.form import Block, Fields, Line, Table, packed
+from ctx_core.optimize.compressors.json.layout import Block, Fields, Line, Table, packed
 from ctx_core.optimize.compressors.relevance import hits, query_terms
 from ctx_core.optimize.compressors.rows import is_alarm, order_rows
 

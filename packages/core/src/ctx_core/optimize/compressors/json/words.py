@@ -9,6 +9,9 @@ from ctx_core.optimize.compressors.rows import first_alarm
 from ctx_core.tokens import whole_graphemes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
+
     from ctx_core.optimize.compressors.json.reader import Scalar
 
 ABSENT: Final = object()
@@ -18,7 +21,7 @@ _SPACED: Final = re.compile(r"[^\s\"\\\[\](){}<>\ue000-\uf8ff]+")
 _COMMAED: Final = re.compile(
     r"[^\s\"\\\[\](){}<>,\ue000-\uf8ff](?:[^\n\r\t\"\\\[\](){}<>,\ue000-\uf8ff]*[^\s\"\\\[\](){}<>,\ue000-\uf8ff])?"
 )
-_KEY: Final = re.compile(r"[^\s\"\\\[\](){}<>=,&*$#\ue000-\uf8ff][^\s\"\\\[\](){}<>=,\ue000-\uf8ff]*")
+_KEY: Final = re.compile(r"[^\s\"\\\[\](){}<>=~,&*$#\ue000-\uf8ff][^\s\"\\\[\](){}<>=~,\ue000-\uf8ff]*")
 # What a reader would take for a number, a literal, or a mark of the notation.
 _AMBIGUOUS: Final = re.compile(
     r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|null|true|false|-|[-+]?(?:NaN|Infinity)|KEY|[&*$#].*", re.DOTALL
@@ -32,19 +35,29 @@ class Words(dict["Scalar | object", str]):
     """Writes scalars between spaces; remembers what it wrote, because values repeat.
 
     Args:
+        repeated: Strings that the document holds more than once: the first is written with a tag, the others are the tag.
+        name: Gives a new tag its name.
         max_chars: Longer strings are cut in their middle; None leaves every string whole.
     """
 
     bare: re.Pattern[str] = _SPACED
     null: str = "null"
 
-    def __init__(self, max_chars: int | None = None) -> None:
+    def __init__(
+        self, repeated: AbstractSet[str] = frozenset(), *, name: Callable[[], str] = str, max_chars: int | None = None
+    ) -> None:
         super().__init__()
+        self._repeated = repeated
+        self._name = name
         self._max_chars = max_chars
         self.cut = 0
 
     def __missing__(self, value: Scalar | object) -> str:
         written = self[value] = self._write(value)
+        if value in self._repeated:
+            name = self._name()
+            self[value] = f"*{name}"
+            return f'&{name}"{value}"'
         return written
 
     def _write(self, value: Scalar | object) -> str:
