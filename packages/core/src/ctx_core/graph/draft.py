@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # A line about a bare relation, `1>2 HAS [structural]`; a budget under that many for each cannot hold everything.
 _TOKENS_OF_A_LINE: Final = 8
+_LONG_TOKEN: Final = 16
 _CLASS_OF: Final = attrgetter("semantic_class")
 _REASONS: Final = frozenset({Slot.WHY, Slot.MOTIVATION})
 
@@ -66,28 +68,37 @@ class Draft:
 
 
 def fitting_draft(order: Order, max_tokens: int | None, counter: TokenCounter) -> Draft:
-    """Fill a page as if everything fits; if it does not, fill another with room to say what is left out."""
-    if max_tokens is None or len(order.bundle.relations) * _TOKENS_OF_A_LINE <= max_tokens:
-        draft = _filled(order, max_tokens, counter, with_notice=False)
-        if not draft.omitted():
+    """Write everything; if that is too much, fill a page with the most worthy, and say what is left out."""
+    if max_tokens is None or _may_fit(order.bundle, max_tokens):
+        plan, draft = _blank(order, None, counter)
+        draft.page.fill(chain(plan.first(), plan.rest()))
+        draft.says_what_is_left_out = bool(draft.omitted())
+        if max_tokens is None or counter.count(draft.text().whole) <= max_tokens:
             return draft
-    return _filled(order, max_tokens, counter, with_notice=True)
+    return _filled(order, max_tokens, counter)
 
 
-def _filled(order: Order, max_tokens: int | None, counter: TokenCounter, *, with_notice: bool) -> Draft:
-    writer = Writer(order.style)
-    plan = Plan(order, writer)
-    frame = writer.frame.around(order.tiers)
-    page = Page(writer, counter, None if max_tokens is None else max_tokens - counter.count(frame))
-    draft = Draft(order.bundle, page)
+def _may_fit(bundle: Bundle, max_tokens: int) -> bool:
+    details = sum(len(detail.detail) for detail in bundle.details)
+    return len(bundle.relations) * _TOKENS_OF_A_LINE + details // _LONG_TOKEN <= max_tokens
+
+
+def _filled(order: Order, max_tokens: int, counter: TokenCounter) -> Draft:
+    plan, draft = _blank(order, max_tokens, counter)
+    page, frame = draft.page, draft.page.writer.frame
     page.fill(plan.first())
-    if with_notice:
-        notice = writer.frame.notice.format(in_words(draft.omitted()))
-        draft.says_what_is_left_out = page.reserve(counter.count(notice) + 1)
+    notice = frame.notice.format(in_words(draft.omitted()))
+    draft.says_what_is_left_out = page.reserve(counter.count(notice) + 1)
     page.fill(plan.rest())
-    if max_tokens is not None:
-        _fit(draft, max_tokens, counter)
+    _fit(draft, max_tokens, counter)
     return draft
+
+
+def _blank(order: Order, max_tokens: int | None, counter: TokenCounter) -> tuple[Plan, Draft]:
+    writer = Writer(order.style)
+    frame = counter.count(writer.frame.around(order.tiers))
+    page = Page(writer, counter, None if max_tokens is None else max_tokens - frame)
+    return Plan(order, writer), Draft(order.bundle, page)
 
 
 def _fit(draft: Draft, max_tokens: int, counter: TokenCounter) -> None:

@@ -175,7 +175,7 @@ class NodeDetail(_Plain):
     """
 
     node_id: str
-    detail: str
+    detail: str = ""
     revision: int = 1
     content_hash: str = ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ctx_core.errors import InvalidInput
 from ctx_core.graph.salience import causal_density
@@ -38,6 +38,8 @@ _ENOUGH_TOKENS: Final = {Endpoint.NEIGHBORHOOD: 30, Endpoint.FOCUSED_PATH: 60, E
 _SPARSE: Final = 0.2
 _DENSE: Final = 0.5
 
+_E = TypeVar("_E", bound=StrEnum)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModeChoice:
@@ -45,14 +47,6 @@ class ModeChoice:
 
     mode: RehydrationMode
     reason: str
-
-
-def parse_mode(mode: RehydrationMode | str) -> RehydrationMode:
-    """Return the mode of that name; an unknown one is an error that names the known ones."""
-    try:
-        return RehydrationMode(mode)
-    except ValueError:
-        raise InvalidInput(f"unknown mode {mode!r}; known are {', '.join(RehydrationMode)}") from None
 
 
 def resolve_mode(
@@ -64,12 +58,12 @@ def resolve_mode(
     endpoint: Endpoint | str = Endpoint.NEIGHBORHOOD,
 ) -> ModeChoice:
     """Return the mode to render in; AUTO is resolved, anything else is taken as asked."""
-    asked = parse_mode(mode)
+    asked, endpoint = _member(RehydrationMode, mode, "mode"), _member(Endpoint, endpoint, "endpoint")
     if asked is not RehydrationMode.AUTO:
         return ModeChoice(mode=asked, reason="asked for by the caller")
     if max_tokens is None:
         return ModeChoice(mode=RehydrationMode.REASON_PRESERVING, reason="no budget: everything fits")
-    return _by_pressure(bundle, max_tokens, focus, Endpoint(endpoint))
+    return _by_pressure(bundle, max_tokens, focus, endpoint)
 
 
 def _by_pressure(bundle: Bundle, max_tokens: int, focus: str | None, endpoint: Endpoint) -> ModeChoice:
@@ -83,3 +77,10 @@ def _by_pressure(bundle: Bundle, max_tokens: int, focus: str | None, endpoint: E
     share = f"{density:.2f} of the relations give reasons ({'at least' if is_dense else 'under'} {floor})"
     chosen = RehydrationMode.REASON_PRESERVING if is_dense else RehydrationMode.RESUME_FOCUSED
     return ModeChoice(mode=chosen, reason=f"{pressure}, {share}")
+
+
+def _member(kind: type[_E], value: str, what: str) -> _E:
+    try:
+        return kind(value)
+    except ValueError:
+        raise InvalidInput(f"unknown {what} {value!r}; known are {', '.join(kind)}") from None

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _LEAST_CLIP: Final = 24
 # A run of this many facts that do not fit ends a filling: what is left of the budget is crumbs.
 _PATIENCE: Final = 48
+# Hardly any text has more characters to a token; what is longer than its room at this rate need not be counted.
+_LONG_TOKEN: Final = 16
 
 
 @dataclass(slots=True)
@@ -50,6 +52,7 @@ class Page:
         self.lines: dict[LineKey, _Line] = {}
         self._taken: list[_Taken] = []
         self._missed: list[Offer] = []
+        self._clipped: list[tuple[Piece, int]] = []
 
     def fill(self, offers: Iterable[Offer]) -> None:
         """Take every offer that fits, skipping those that do not."""
@@ -64,16 +67,23 @@ class Page:
                 return
 
     def use_slack(self, tokens: int) -> bool:
-        """Offer what was missed again, now that an exact count found `tokens` to spare; say whether any was taken."""
-        before, self.left = len(self._taken), tokens
+        """Offer what was missed or clipped again, now that `tokens` are to spare; say whether any were used."""
+        self.left = tokens
         missed, self._missed = self._missed, []
         self.fill(missed)
-        return len(self._taken) > before
+        clipped, self._clipped = self._clipped, []
+        for piece, cost in clipped:
+            self._erase(piece.line, [slot for slot, _ in self._whole(piece)])
+            self.left += cost
+            self._put([piece._replace(share=1.0)])
+        return self.left < tokens
 
     def reserve(self, tokens: int) -> bool:
         """Set tokens aside if there are as many; say whether there were."""
-        if self.left is None or self.left < tokens:
-            return self.left is None
+        if self.left is None:
+            return True
+        if self.left < tokens:
+            return False
         self.left -= tokens
         return True
 
@@ -83,11 +93,7 @@ class Page:
         while self._taken and freed < tokens:
             taken = self._taken.pop()
             freed += taken.cost
-            line = self.lines[taken.line]
-            for slot in taken.slots:
-                del line.parts[slot]
-            if not line.parts:
-                del self.lines[taken.line]
+            self._erase(taken.line, taken.slots)
         return freed > 0
 
     def slots(self) -> Iterator[tuple[LineKey, AbstractSet[Slot]]]:
@@ -135,9 +141,12 @@ class Page:
             self._write(piece, parts, cost)
         return True
 
+    def _whole(self, piece: Piece) -> Sequence[Part]:
+        return [self.writer.part(*piece.long)] if piece.long else piece.parts
+
     def _missing(self, piece: Piece) -> Sequence[Part]:
         line = self.lines.get(piece.line)
-        parts = [self.writer.part(*piece.long)] if piece.long else piece.parts
+        parts = self._whole(piece)
         return parts if line is None else [part for part in parts if part[0] not in line.parts]
 
     def _fitted(self, piece: Piece, parts: Sequence[Part], spent: int) -> tuple[Sequence[Part], int] | None:
@@ -145,18 +154,22 @@ class Page:
         if self.left is None:
             return parts, 0
         room = int((self.left - spent) * piece.share)
-        cost = self._cost(piece, parts)
-        if cost <= room:
+        is_short = sum(len(text) for _, text in parts) <= room * _LONG_TOKEN
+        if is_short and (cost := self._cost(piece, parts)) <= room:
             return parts, cost
         if piece.long is None or room < _LEAST_CLIP:
             return None
-        return self._clipped(piece, piece.long, room)
+        clipped = self._clip(piece, piece.long, room)
+        if clipped is not None:
+            self._clipped.append((piece, clipped[1]))
+        return clipped
 
-    def _clipped(self, piece: Piece, long: tuple[Slot, str], room: int) -> tuple[Sequence[Part], int] | None:
+    def _clip(self, piece: Piece, long: tuple[Slot, str], room: int) -> tuple[Sequence[Part], int] | None:
+        """Return as much of a long value as fits into `room`, with the count of the characters that do not."""
         slot, value = long
         allowed = room
         while allowed >= _LEAST_CLIP // 2:
-            head = self.counter.clip(value, allowed)
+            head = self.counter.clip(value[: allowed * _LONG_TOKEN], allowed)
             part = self.writer.part(slot, f"{head.rstrip()} … [{len(value) - len(head)} characters more]")
             cost = self._cost(piece, [part])
             if cost <= room:
@@ -178,6 +191,14 @@ class Page:
         if self.left is not None:
             self.left -= cost
             self._taken.append(_Taken(piece.line, [slot for slot, _ in parts], cost))
+
+    def _erase(self, key: LineKey, slots: Iterable[Slot]) -> None:
+        line = self.lines.get(key)
+        if line is not None:
+            for slot in slots:
+                line.parts.pop(slot, None)
+            if not line.parts:
+                del self.lines[key]
 
     def _line(self, key: LineKey) -> str:
         line = self.lines[key]
