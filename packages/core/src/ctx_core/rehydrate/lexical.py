@@ -95,9 +95,13 @@ class Bm25:
         self._total += len(terms)
 
     def weight(self, term: str) -> float:
-        """Return how much a word tells documents apart; a word that none holds weighs most."""
-        holding = len(self._postings.get(term, ()))
+        """Return how much a word tells documents apart; one that none holds weighs as much as one that a single document holds."""
+        holding = max(1, len(self._postings.get(term, ())))
         return math.log(1 + (len(self) - holding + 0.5) / (holding + 0.5))
+
+    def knows(self, term: str) -> bool:
+        """Say whether any document holds a word."""
+        return term in self._postings
 
     def scores(self, terms: Iterable[str]) -> dict[int, float]:
         """Return the score of each document that holds at least one of `terms`."""

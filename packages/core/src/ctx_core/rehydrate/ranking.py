@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ctx_core.rehydrate.index import Entry, TurnIndex
 
 _POOL: Final = 200
+_UNKNOWN_SHARE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,8 @@ def rank(
         name = index.entries[at].turn.name
         return total + weights.speaker * (len(named) == 1 and name is not None and name.casefold() in named)
 
-    whole = sum(map(index.turn_words.weight, terms)) or 1.0
+    # A word that no turn holds cannot tell which turn is meant, but makes it less likely that any is.
+    whole = sum(index.turn_words.weight(t) * (1 if index.turn_words.knows(t) else _UNKNOWN_SHARE) for t in terms) or 1.0
     found = nlargest(top_k, ((score(at), -at) for at in pool if eligible is None or eligible(index.entries[at])))
     return [
         ScoredTurn(
