@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 Metrics: TypeAlias = "dict[str, float | str | list[float]]"
 
-# Without a vector, or without a floor of one's own, a turn qualifies that holds half of the query's weight in words.
-_LEXICAL_FLOOR = 0.5
+# Without a vector, or without a floor of one's own, a turn qualifies that holds this share of the query's weight in words.
+_LEXICAL_FLOOR = 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
