@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.optimize.rules import data, logs, written
+from ctx_core.optimize.rules import code, config, data, found, logs, prose, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,14 +17,15 @@ RULES: Final[tuple[Callable[[Sample], Detection | None], ...]] = (
     data.blob,
     data.json_document,
     data.json_lines,
-    logs.diff,
+    found.diff,
     logs.printed,
-    logs.search,
-    data.table,
+    found.search,
+    tables.table,
     logs.stamped,
-    data.delimited,
-    data.markup,
-    data.config,
-    written.code,
-    written.prose,
+    tables.listing,
+    tables.delimited,
+    config.markup,
+    config.config,
+    code.code,
+    prose.prose,
 )

@@ -8,12 +8,13 @@ from typing import Final
 
 _HEAD_CHARS: Final = 6_000
 _WINDOW_CHARS: Final = 3_000
-_MAX_LINE: Final = 400
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 class Sample:
     """The head of a text, and windows from its middle and its end, as lines without colour codes."""
+
+    max_line: Final = 400
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -37,7 +38,9 @@ class Sample:
         if self.size > _HEAD_CHARS + 2 * _WINDOW_CHARS:
             windows.append(_whole_lines(self._plain(self.text[middle : middle + _WINDOW_CHARS])))
         windows.append(self.tail if self.size <= _HEAD_CHARS + _WINDOW_CHARS else _whole_lines(self.tail))
-        return [line[:_MAX_LINE] for window in windows for line in window.split("\n") if line and not line.isspace()]
+        return [
+            line[: self.max_line] for window in windows for line in window.split("\n") if line and not line.isspace()
+        ]
 
     @cached_property
     def body(self) -> str:

@@ -1,0 +1,58 @@
+"""Rules for what tools print about files: diffs, and lines that a search found."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.content import ContentType, Detection
+from ctx_core.optimize.rules.logs import STAMPED
+
+if TYPE_CHECKING:
+    from ctx_core.optimize.rules.sample import Sample
+
+_DIFF: Final = re.compile(
+    r"^(?:diff (?:--git|--cc|-\w+ |\S+ \S+$)|--- .+\n\+\+\+ .+\n@@ |Index: .+\n={20,}|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|\*\*\* .+\n--- .+\n\*{10,})",
+    re.MULTILINE,
+)
+# A diff below more lines than a commit message has is quoted in something else.
+_MAX_LINES_BEFORE: Final = 60
+
+_PATH: Final = r"(?:[A-Za-z]:\\)?[^\s:\"'(){}<>|=;,]+"
+_HIT: Final = re.compile(rf"{_PATH}(?::\d+(?::\d+)?:|-\d+-)(?!\d\d(?::\d\d)?\b)|(?=\S*/){_PATH}:(?!//|:|\s*$)|--$")
+_HIT_PATH: Final = re.compile(r"(?:[A-Za-z]:)?[^\s:]*(?:/|\\|\.[A-Za-z]\w{0,9}[:-]|file[:-])")
+_BELOW: Final = re.compile(r"\d+[:-]|--$")
+_NOTE: Final = re.compile(r"\[.*\]$")
+# What compilers and linters print has a message after the column, where a search has the line itself.
+_DIAGNOSTIC: Final = re.compile(
+    r"\S+?:\d+:\d+: \S|\S+?:\d+(?::\d+)?:\s*(?i:fatal |internal )?(?i:error|warning|note|info|undefined)\b"
+)
+
+
+def diff(sample: Sample) -> Detection | None:
+    """Unified, git, svn and context diffs, with or without a commit before them."""
+    match = _DIFF.search(sample.head)
+    if (
+        not match
+        or sample.head.count("\n", 0, match.start()) > _MAX_LINES_BEFORE
+        or "```" in sample.head[: match.start()]
+    ):
+        return None
+    return Detection(content_type=ContentType.DIFF, language="diff")
+
+
+def search(sample: Sample) -> Detection | None:
+    """Output of grep and ripgrep: `path:line:text`, context lines, or hits below a path."""
+    lines = sample.lines
+    if len(lines) < 2 or sample.share(_DIAGNOSTIC) > 0.3 or sample.share(STAMPED) > 0.3:
+        return None
+    hits = sum(1 for line in lines if line == "--" or (_HIT.match(line) and _HIT_PATH.match(line)))
+    if hits >= 0.7 * len(lines) or _is_below_paths(sample):
+        return Detection(content_type=ContentType.SEARCH)
+    return None
+
+
+def _is_below_paths(sample: Sample) -> bool:
+    others = [line for line in sample.lines if not _BELOW.match(line) and not _NOTE.match(line)]
+    are_paths = all(" " not in line and _HIT_PATH.match(line) for line in others)
+    return bool(others) and are_paths and len(others) <= 0.6 * len(sample.lines)

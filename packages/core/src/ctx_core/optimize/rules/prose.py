@@ -1,0 +1,44 @@
+"""The rule for what people write to people."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.content import ContentType, Detection
+
+if TYPE_CHECKING:
+    from ctx_core.optimize.rules.sample import Sample
+
+_LOOKED_AT: Final = 3_000
+_MARKDOWN: Final = re.compile(
+    r"(?:\A|\n\n)#{1,6} .+\n(?:\n|[^#\n])|^\[[^\]]+\]: \S|^```|\[[^\]\n]+\]\([^)\n]+\)", re.MULTILINE
+)
+_RST: Final = re.compile(r"^\.\. [\w-]+::|^\S.*\n[=~^\"-]{4,}$\n(?:.*\n)*?.*::$|(?:^|\s):\w+:`", re.MULTILINE)
+# Marks that belong to words, in scripts whose letters alone are not the whole of a word.
+_MARKS: Final = re.compile(r"[\u0900-\u0dff\u0e31-\u0e4e\u3000-\u303f\uff00-\uffef،؛؟۔](?<!\w)")
+_CODE: Final = re.compile(r".*(?:[{};]|\):?)\s*$|\s*(?://|/\*|\*/|#(?:if|define|include))")
+_SENTENCE: Final = re.compile(r"\w[.!?…:;,][\s\"')»”]|[.!?…]$|[。！？、，।؟]")
+
+
+def prose(sample: Sample) -> Detection | None:
+    """Sentences and lists in any script, plain or with the marks of Markdown or reStructuredText."""
+    head = sample.head[:_LOOKED_AT]
+    if not sample.lines:
+        return _of(None, 1.0)
+    letters = sum(map(str.isalpha, head)) + sum(map(str.isspace, head)) + len(_MARKS.findall(head))
+    share = letters / len(head)
+    if sample.share(_CODE) > 0.35 and "```" not in head:
+        return _of(None, 0.5)
+    if share >= 0.6 and _RST.search(head):
+        return _of("rst", 0.8)
+    if share >= 0.6 and _MARKDOWN.search(sample.head):
+        return _of("markdown", 0.9)
+    is_list = len(sample.lines) >= 3 and not any(" " in line.strip() for line in sample.lines)
+    if share >= 0.85 or (share >= 0.7 and _SENTENCE.search(head)) or is_list:
+        return _of(None, 0.8)
+    return _of(None, 0.5) if share >= 0.7 else None
+
+
+def _of(language: str | None, confidence: float) -> Detection:
+    return Detection(content_type=ContentType.TEXT, language=language, confidence=confidence)
