@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import weakref
 from collections import deque
 from threading import Condition, Thread
 from time import monotonic
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 # A job that failed is not offered again before this many seconds, so that an embedder that is down is not hammered.
 _REST_SECONDS: Final = 30.0
 _IDLE_SECONDS: Final = 5.0
+# A model's native threads abort the process when it ends under them; loading one takes a second or three.
+_LAST_JOB_SECONDS: Final = 30.0
 
 
 class Backlog:
@@ -29,6 +33,7 @@ class Backlog:
         self._open: set[str] = set()
         self._resting: dict[str, float] = {}
         self._thread: Thread | None = None
+        self._is_closed = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {}
@@ -40,13 +45,14 @@ class Backlog:
     def offer(self, key: str, job: Callable[[], None]) -> None:
         """Run `job` soon, unless it is waiting already or failed a moment ago."""
         with self._changed:
-            if key in self._open or self._resting.get(key, 0.0) > monotonic():
+            if self._is_closed or key in self._open or self._resting.get(key, 0.0) > monotonic():
                 return
             self._open.add(key)
             self._jobs.append((key, job))
             if self._thread is None or not self._thread.is_alive():
                 self._thread = Thread(target=self._work, name="ctx-archive", daemon=True)
                 self._thread.start()
+                _open_backlogs.add(self)
             self._changed.notify_all()
 
     def has(self, key: str) -> bool:
@@ -60,6 +66,16 @@ class Backlog:
             return self._changed.wait_for(
                 lambda: not any(among is None or key in among for key in self._open), timeout=seconds
             )
+
+    def close(self) -> None:
+        """Forget the jobs that wait, and let the one that runs finish; what was not embedded is embedded when next asked for."""
+        with self._changed:
+            self._open.difference_update(key for key, _ in self._jobs)
+            self._jobs.clear()
+            thread, self._is_closed = self._thread, True
+            self._changed.notify_all()
+        if thread is not None:
+            thread.join(_LAST_JOB_SECONDS)
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
@@ -76,7 +92,17 @@ class Backlog:
 
     def _next(self) -> tuple[str, Callable[[], None]] | None:
         with self._changed:
-            if not self._changed.wait_for(lambda: self._jobs, timeout=_IDLE_SECONDS):
+            self._changed.wait_for(lambda: self._jobs or self._is_closed, timeout=_IDLE_SECONDS)
+            if not self._jobs:
                 self._thread = None
                 return None
             return self._jobs.popleft()
+
+
+_open_backlogs: weakref.WeakSet[Backlog] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for backlog in tuple(_open_backlogs):
+        backlog.close()
