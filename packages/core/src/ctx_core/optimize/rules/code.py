@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
     from ctx_core.optimize.rules.sample import Sample
 
+_SHEBANG: Final = re.compile(r"#!\s*/\S*?/?(?:env\s+(?:-\S+\s+)*)?([a-z]+)[\d.]*(?:\s|$)")
+_INTERPRETERS: Final = {
+    **dict.fromkeys(("sh", "bash", "zsh", "dash", "ksh"), "shell"),
+    "node": "javascript",
+    "deno": "typescript",
+}
 _NUMBERED: Final = re.compile(r"\s*\d+(?:\t|→|\s\|\s|: | {2})")
 _LOOKS: Final = re.compile(
     r".*(?:[{};(,\[]|\)|\):|:|\"\"\")\s*$|\s{2,}\S|\s*(?://|/\*|\*|#|--)|@\w|[\w.]+ = \S|[\w.]+\(.*\)\s*$"
@@ -21,6 +27,9 @@ _LOOKS: Final = re.compile(
 
 def code(sample: Sample) -> Detection | None:
     """Source code, by lines that hardly stand anywhere else; a listing with line numbers is code too."""
+    if shebang := _SHEBANG.match(sample.head):
+        name = shebang.group(1)
+        return Detection(content_type=ContentType.CODE, language=_INTERPRETERS.get(name, name))
     lines = _without_numbers([*sample.lines[:48], *sample.lines[48:][-16:]])
     looks = sum(1 for line in lines if _LOOKS.match(line))
     if looks < 0.2 * len(lines):

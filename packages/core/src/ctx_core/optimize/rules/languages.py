@@ -20,7 +20,7 @@ LINES: Final = {
         r"\s*(?:package \w+$|import (?:\(|\"[^\"]+\"$)|func (?:\(\w+ \*?\w+(?:\[\w+\])?\) )?\w+(?:\[.*\])?\(.*|type \w+ (?:struct|interface|func|map|\[\]).*|\w+(?:, \w+)* := .*|if err != nil \{|defer .*|return .*, (?:nil|err).*|\"[\w./-]+\"$|for .* := range .*\{)"
     ),
     "rust": re.compile(
-        r"\s*(?:(?:pub(?:\(\w+\))? )?(?:async |unsafe |const )*(?:fn \w+|struct \w+|enum \w+|trait \w+|mod \w+|use [\w:]+|impl\b|static \w+:)|let (?:mut )?\w+.*|#!?\[\w+.*\]|match .* \{|\S+ => .*|//[/!] .*|\w+!\(.*\);?)"
+        r"\s*(?:(?:pub(?:\(\w+\))? )?(?:async |unsafe |const )*(?:fn \w+|struct \w+|enum \w+|trait \w+|mod \w+|use \w+::|impl\b|static \w+:)|let (?:mut )?\w+.*|#!?\[\w+.*\]|match .* \{|\S+ => .*|//[/!] .*|\w+!\(.*\);?)"
     ),
     "java": re.compile(
         r"\s*(?:(?:import|package) (?:static )?[\w.*]+;|(?:public|private|protected)(?: static| final| abstract| synchronized)* [\w<>\[\], ?]+.*[{;(]|@(?:Override|Test|Autowired|Nullable|Deprecated|Inject|Bean)\b.*|(?:final )?[A-Z]\w*(?:<.*>)? \w+ = .*;|return .*;|(?:if|for|while|switch) \(.*\) \{|\} (?:else|catch|finally)\b.*|throw new \w+.*)"
@@ -55,7 +55,7 @@ ANCHORS: Final = {
     ),
     "go": re.compile(r"(?:package \w+$|func (?:\(\w+ \*?\w+.*\) )?\w+.*\{|type \w+ (?:struct|interface) \{)"),
     "rust": re.compile(
-        r"\s*(?:(?:pub(?:\(\w+\))? )?(?:async |unsafe |const )*(?:fn \w+.*[{,(]|struct \w+|enum \w+|trait \w+|mod \w+|use [\w:]+.*;|impl\b.*\{))",
+        r"\s*(?:(?:pub(?:\(\w+\))? )?(?:async |unsafe |const )*(?:fn \w+.*[{,(]|struct \w+|enum \w+|trait \w+|mod \w+|use \w+::.*[;{]|impl\b.*\{))",
     ),
     "java": re.compile(
         r"\s*(?:(?:import|package) (?:static )?[\w.*]+;|(?:public |private |protected |final |abstract )+(?:class|interface|enum|record) \w+|(?:public|private|protected)(?: static| final)* [\w<>\[\]]+ \w+\(.*\{)",
