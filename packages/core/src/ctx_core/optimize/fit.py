@@ -6,8 +6,8 @@ from itertools import accumulate, groupby, pairwise, takewhile
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.base import Compressed, Omission
-from ctx_core.optimize.compressors.log.severity import Severity, severity, suspicious
 from ctx_core.optimize.compressors.relevance import hits, query_terms
+from ctx_core.optimize.trouble import is_trouble
 from ctx_core.tokens import whole_graphemes
 
 if TYPE_CHECKING:
@@ -70,17 +70,15 @@ def _pieces(line: str, size: int) -> Sequence[str]:
 def _by_importance(lines: Sequence[Sequence[str]], query: str | None) -> list[_Place]:
     places = [(i, j) for i, pieces in enumerate(lines) for j, piece in enumerate(pieces) if piece.strip()]
     terms = query_terms(query)
-    bad: dict[str, tuple[Severity, _Place]] = {}
+    bad: dict[str, _Place] = {}
     asked: list[_Place] = []
-    for (i, j), is_suspect in zip(places, suspicious([lines[i][j] for i, j in places]), strict=True):
-        grade = severity(lines[i][j]) if is_suspect else Severity.CALM
-        if grade >= Severity.ERROR:
-            bad.setdefault(lines[i][j], (grade, (i, j)))
+    for i, j in places:
+        if is_trouble(lines[i][j]):
+            bad.setdefault(lines[i][j], (i, j))
         elif terms and hits(lines[i][j], terms):
             asked.append((i, j))
-    worst = [place for _, place in sorted(bad.values(), key=lambda found: -found[0])]
     from_both_ends = [places[k // 2 if k % 2 == 0 else -(k + 1) // 2] for k in range(len(places))]
-    return list(dict.fromkeys([*worst, *asked, *from_both_ends]))
+    return list(dict.fromkeys([*bad.values(), *asked, *from_both_ends]))
 
 
 def _affordable(order: Sequence[_Place], lines: Sequence[Sequence[str]], max_tokens: int) -> Sequence[_Place]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
+from ctx_core.optimize.compressors.relevance import hits, query_terms
 from ctx_core.optimize.fit import shares
+from ctx_core.optimize.trouble import is_trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ def _worth(chunks: Sequence[str], query: str | None) -> list[float]:
     terms = query_terms(query)
     heads = [chunk[:_LOOKED_AT] for chunk in chunks]
     asked = [2 * hits(head, terms) / len(terms) if terms else 0.0 for head in heads]
-    return [1.0 + found + 0.5 * has_trouble(head) for found, head in zip(asked, heads, strict=True)]
+    return [1.0 + found + 0.5 * is_trouble(head) for found, head in zip(asked, heads, strict=True)]
 
 
 def _served(costs: Sequence[int], weights: Sequence[float], room: int, floor: int) -> list[int]:
