@@ -28,19 +28,22 @@ class JsonCrusher:
         document = None if text.startswith(COMPACT_JSON) else read(text)
         if document is None or not isinstance(document.value, (dict, list)):
             return Compressed(text=text)
-        whole = _whole(document, is_long=len(text) > _LONG)
-        if not budget.fits(whole):
+        is_natural = budget.max_tokens is None
+        whole = _whole(document, is_long=len(text) > _LONG, drop_ordinary=is_natural, query=query)
+        if not budget.fits(whole.text):
             return _part(document, budget, query)
-        return Compressed(text=whole if len(whole) < len(text) else text)
+        return whole if len(whole.text) < len(text) else Compressed(text=text)
 
 
-def _whole(document: Document, *, is_long: bool) -> str:
-    form = Form(document.value, find_repeats=is_long)
-    lines, _ = write(form.lines, None)
+def _whole(document: Document, *, is_long: bool, drop_ordinary: bool, query: str | None) -> Compressed:
+    form = Form(document.value, find_repeats=is_long, drop_ordinary=drop_ordinary, query=query)
+    lines, omissions = write(form.lines, None)
     body, names = "\n".join([*form.records, *lines]), {}
     if is_long:
         body, names = factor_prefixes(body, form.written)
-    return document.restore("\n".join([_mark(document), *[f"{name}={prefix}" for name, prefix in names.items()], body]))
+    prefixes = [f"{name}={prefix}" for name, prefix in names.items()]
+    text = document.restore("\n".join([_mark(document), *prefixes, body]))
+    return Compressed(text=text, omissions=tuple(omissions))
 
 
 def _mark(document: Document) -> str:

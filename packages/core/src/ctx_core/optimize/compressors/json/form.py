@@ -12,14 +12,25 @@ from ctx_core.optimize.compressors.json.layout import Fields, Line, Table, appen
 from ctx_core.optimize.compressors.json.reader import SCALARS, Pairs, Value, children
 from ctx_core.optimize.compressors.json.survey import Survey
 from ctx_core.optimize.compressors.json.words import CommaWords, Keys, Words
+from ctx_core.optimize.compressors.rows import odd_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+_CONTAINERS: Final = frozenset({dict, list, Pairs})
 
 _MIN_ROWS: Final = 2
 
 _MAX_ROW: Final = 600
 """Characters of the mean row from which single fields, not rows, are what a budget chooses from."""
+
+_LONG_TABLE: Final = 60
+_LONG_TABLE_CHARS: Final = 8_000
+_ODD_SHARE: Final = 0.5
+"""Of a table that is long both ways, this share of the rows is written: those that differ most from the rest.
+
+On public data every row that people asked for is among the first third of that order.
+"""
 
 _SAMPLE: Final = 24
 """Rows that decide whether a table's cells stand between commas or spaces."""
@@ -36,16 +47,34 @@ class _Record:
 
 
 class Form:
-    """Writes one document; `lines` are what it wrote, `records` the headings of the records among them."""
+    """Writes one document; `lines` are what it wrote, `records` the headings of the records among them.
 
-    def __init__(self, root: Value, *, find_repeats: bool, max_chars: int | None = None) -> None:
+    Args:
+        root: The document.
+        find_repeats: Say what the document repeats once.
+        drop_ordinary: Leave out of long tables the rows that differ from the others in nothing.
+        max_chars: Cut longer strings in their middle, and make no table of objects that are longer than a few fields.
+        query: What the reader wants to know.
+    """
+
+    def __init__(
+        self,
+        root: Value,
+        *,
+        find_repeats: bool = False,
+        drop_ordinary: bool = False,
+        max_chars: int | None = None,
+        query: str | None = None,
+    ) -> None:
         self._survey = Survey(root if find_repeats else None)
         self._name = map(str, count(1)).__next__
         self._words = Words(self._survey.texts, name=self._name, max_chars=max_chars)
         self._comma_words = CommaWords(self._survey.texts, name=self._name, max_chars=max_chars)
-        self._record_words = Words(max_chars=max_chars)
+        self._plain_words = Words(max_chars=max_chars)
         self._keys = Keys()
         self._is_partial = max_chars is not None
+        self._drop_ordinary = drop_ordinary
+        self._query = query
         self._written_objects: dict[int, str] = {}
         self._records: dict[tuple[str, ...], _Record | None] = {}
         self.lines = self._document(root)
@@ -123,7 +152,7 @@ class Form:
 
     def _plain(self, value: Value | object) -> str:
         """Write a scalar or a list of scalars for a record's heading: that stands before everything it could refer to."""
-        words = self._record_words
+        words = self._plain_words
         return f"[{' '.join([words[x] for x in value])}]" if isinstance(value, list) else words[value]
 
     # One value in lines of its own -----------------------------------------
@@ -195,11 +224,25 @@ class Form:
             words, separator = self._comma_words, ","
         kept = settle(columns, write=lambda value: self._cell(value, words))
         heading = separator.join([column.heading(separator) for column in columns])
+        places = self._places(kept, len(rows))
+        if len(places) < len(rows):
+            for column in kept:
+                column.values = [column.values[place] for place in places]
         cells = self._cells(kept, words)
         written = [*map(separator.join, zip(*cells, strict=True))]
         if self._is_partial and sum(map(len, written)) > _MAX_ROW * len(written):
             return None
-        return Table(f"{start}({heading})", written, cells)
+        return Table(f"{start}({heading})", written, cells, places, len(rows))
+
+    def _places(self, columns: Sequence[Column], total: int) -> Sequence[int]:
+        """Return the numbers of the rows to write: all of them, or of a long table those that differ from the rest."""
+        if not self._drop_ordinary or total < _LONG_TABLE:
+            return range(total)
+        cells = [[*map(self._plain_words.__getitem__, c.values)] for c in columns if _holds_scalars(c)]
+        rows = [*map(" ".join, zip(*cells, strict=True))]
+        if sum(map(len, rows)) < _LONG_TABLE_CHARS:
+            return range(total)
+        return odd_rows(rows, cells, share=_ODD_SHARE, query=self._query)
 
     def _cells(self, columns: Sequence[Column], words: Words) -> list[list[str]]:
         """Write all cells: row by row where some may define what others refer to."""
@@ -211,17 +254,19 @@ class Form:
         return cells
 
     def _cell(self, value: Value | object, words: Words) -> str:
-        return self._inline(value) if isinstance(value, (dict, list, Pairs)) else words[value]
+        return self._inline(value) if value.__class__ in _CONTAINERS else words[value]
 
     def _is_flat(self, column: Column) -> bool:
-        return not any(isinstance(value, (dict, list, tuple)) for value in column.values) and (
-            self._survey.texts.isdisjoint(column.values)
-        )
+        return _holds_scalars(column) and self._survey.texts.isdisjoint(column.values)
 
     def _are_written_whole(self, values: Sequence[Value | object]) -> bool:
         """Say whether a column of objects is mostly references."""
         numbers = {self._survey.number(cast("Value", value)) for value in values}
         return None not in numbers and 1 < len(numbers) <= len(values) // 2
+
+
+def _holds_scalars(column: Column) -> bool:
+    return _CONTAINERS.isdisjoint(map(type, column.values))
 
 
 def _prefers_commas(rows: Sequence[Value]) -> bool:

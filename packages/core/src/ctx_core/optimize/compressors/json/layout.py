@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 _WIDTH: Final = 160
 """Fields share a line up to about this many characters: spaces join words into fewer tokens than newlines do."""
@@ -20,11 +20,15 @@ class Table:
         heading: Names the columns, the fixed values and the number of rows.
         rows: The written rows.
         columns: The same cells by column.
+        places: The numbers of the written rows among all rows.
+        total: How many rows there are.
     """
 
     heading: str
     rows: list[str]
     columns: list[list[str]]
+    places: Sequence[int]
+    total: int
 
 
 @dataclass(slots=True)

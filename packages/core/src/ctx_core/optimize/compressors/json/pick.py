@@ -162,17 +162,21 @@ class _Writer:
     def _write_table(self, table: Table, where: str) -> None:
         self.out.append(table.heading)
         kept = self._kept(table, len(table.rows))
-        if len(kept) >= len(table.rows):
+        if len(kept) == table.total or not table.rows:
             self.out += table.rows
             return
         previous = -1
-        for row in [*sorted(kept), len(table.rows)]:
-            if row - previous > 1:
-                self.out.append(_note(row - previous - 1, "rows"))
-            self.out += table.rows[row : row + 1]
-            previous = row
-        lost = len(table.rows) - len(kept)
+        for row in sorted(kept):
+            self._note_rows(table.places[row] - previous - 1)
+            self.out.append(table.rows[row])
+            previous = table.places[row]
+        self._note_rows(table.total - previous - 1)
+        lost = table.total - len(kept)
         self.omissions.append(Omission(what="rows", count=lost, where=_inside(where, table.heading)))
+
+    def _note_rows(self, missing: int) -> None:
+        if missing:
+            self.out.append(_note(missing, "rows"))
 
     def _kept(self, line: Fields | Table, count: int) -> set[int] | range:
         return range(count) if self._picked is None else self._picked.members.get(id(line), set())
