@@ -34,4 +34,8 @@ def without_clock(lines: list[str]) -> tuple[list[str], int]:
     stamped = sum(map(bool, matches))
     if stamped < _MOST * len(lines):
         return lines, 0
-    return [line[match.end() :] if match else line for line, match in zip(lines, matches, strict=True)], stamped
+    # One space belongs to the clock; what follows is the indentation of the message.
+    return [
+        line[len(match[0].rstrip()) :].removeprefix(" ") if match else line
+        for line, match in zip(lines, matches, strict=True)
+    ], stamped

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 from ctx_core.optimize.compressors.base import Budget, Compressed
 from ctx_core.optimize.compressors.log.choose import choose
@@ -21,13 +22,13 @@ class LogCompressor:
         if is_rendered(text) and (budget.max_tokens is None or budget.fits(text)):
             return Compressed(text=text)
         shown = plain(text)
-        if budget.max_tokens is not None and shown != text and budget.fits(shown):
+        if budget.max_tokens is not None and len(shown) < len(text) and budget.fits(shown):
             return Compressed(text=shown)
         lines, cut = without_clock(shown.removesuffix("\n").split("\n"))
         room = None if budget.max_tokens is None else max(0, budget.max_tokens - LEGEND_COST)
         kept = choose(lines, mine(lines, echoed(lines)), replace(budget, max_tokens=room), query)
         compressed = render(lines, kept, cut)
         while kept and not budget.fits(compressed.text):
-            kept = kept[: len(kept) * 9 // 10]
+            kept = dict(islice(kept.items(), len(kept) * 9 // 10))
             compressed = render(lines, kept, cut)
         return compressed if len(compressed.text) < len(text) else Compressed(text=text)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.optimize.compressors.base import Compressed, Omission
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Mapping
 
 LEGEND_COST: Final = 20
 _LEGEND: Final = re.compile(r"\[log: ([\d,]+) of ([\d,]+) lines[^\]\n]*\]\n?")
+_CHARS: Final = re.compile(r"\[… ([\d,]+) chars\]")
 _GAP: Final = re.compile(r"^\[… ([\d,]+) lines?[^\]\n]*\]$", re.MULTILINE)
 
 
-def render(lines: list[str], kept: Collection[int], cut: int) -> Compressed:
+def render(lines: list[str], kept: Mapping[int, str], cut: int) -> Compressed:
     """Return the kept lines under a legend, each gap counted in its place."""
     out = [f"[log: {len(kept):,} of {len(lines):,} lines{', times cut' if cut else ''}]"]
     omissions = [Omission(what="times", count=cut)] if cut else []
@@ -25,9 +26,15 @@ def render(lines: list[str], kept: Collection[int], cut: int) -> Compressed:
             out.append(f"[… {gap:,} line{'s' if gap > 1 else ''}]")
             omissions.append(Omission(what="lines", count=gap, where=f"lines {previous + 2}-{index}"))
         if index < len(lines):
-            out.append(lines[index])
+            out.append(kept[index])
+            if kept[index] is not lines[index]:
+                omissions.append(Omission(what="characters", count=_missing(kept[index]), where=f"line {index + 1}"))
         previous = index
     return Compressed(text="\n".join(out), omissions=tuple(omissions))
+
+
+def _missing(excerpt: str) -> int:
+    return sum(int(count.replace(",", "")) for count in _CHARS.findall(excerpt))
 
 
 def is_rendered(text: str) -> bool:

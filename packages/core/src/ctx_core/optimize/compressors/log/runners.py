@@ -25,7 +25,7 @@ def echoed(lines: Sequence[str]) -> frozenset[int]:
     found: list[int] = []
     start = None
     for index, line in enumerate(lines):
-        if line.startswith("##[") or line.startswith("::"):
+        if line.startswith(("##[", "::")):
             if line.startswith(_STEP):
                 start = index
             elif start is not None and line.startswith(_STEP_END):

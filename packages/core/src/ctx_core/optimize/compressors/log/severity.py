@@ -1,14 +1,12 @@
-"""How bad a line says things are, and what it denies.
-
-Reading every line with a pattern would cost more than everything else together, so a line is first looked up word by
-word in a table; only lines that hold a word of alarm are read closely.
-"""
+"""How bad a line says things are, and what it denies."""
 
 from __future__ import annotations
 
 import re
 from enum import IntEnum
 from typing import Final
+
+from ctx_core.optimize.compressors.log.words import Sign, signs_of
 
 
 class Severity(IntEnum):
@@ -21,116 +19,83 @@ class Severity(IntEnum):
     VERDICT = 4
 
 
-_WORDS_OF_ALARM: Final = """
-error errors err fail fails failed failing failure failures fatal panic panicked exception exceptions traceback critical severe emerg emergency
-alert crit abort aborted aborting segfault segmentation sigsegv sigabrt sigkill sigterm sigbus sigill killed oom oom-kill oom-killer oomkilled
-crash crashed crashes crashing assert assertion corrupt corrupted corruption deadlock unhandled uncaught errno vulnerabilities vulnerability
-cannot can't couldn't unable denied refused unreachable forbidden unauthorized invalid undefined unresolved unavailable mismatch mismatched
-timeout timed timed-out expired conflict conflicts rejected exit exited exiting exitcode found such dubious broken bad enoent eacces econnrefused
-etimedout interrupted unexpected expected received permitted accessible unsuccessfully unsuccessful violation overflow underflow core terminated
-illegal unrecognized unsupported non-zero nonzero got want actual left right passed problems problem failed=0 warn warning warnings
-fehler fehlgeschlagen erreur échec échoué fallo fallido errore ошибка сбой ✗ ✘ ✖ ❌ × ● e f status incorrect
-""".split()
-_WITHOUT_SPACES: Final = tuple(
-    word.encode() for word in ("错误", "失败", "异常", "エラー", "失敗", "例外", "오류", "실패")
-)
-# Letters in lower case, digits gone; paths, options and identifiers stay one word, so `src/error.rs` is no error.
-_TO_WORDS: Final = bytes(
-    byte
-    if byte >= 0x80 or byte == 0x0A
-    else ord(char.lower())
-    if (char := chr(byte)).isalpha() or char in "_-./'"
-    else 0x20
-    for byte in range(256)
-)
-_DIGITS: Final = b"0123456789"
-
-
-class _Vocabulary(dict[bytes, bool]):
-    """Says of each distinct word once whether its line wants a close reading."""
-
-    def __missing__(self, word: bytes) -> bool:
-        stem = word.strip(b"._-/'")
-        alarming = stem in _ALARM or (
-            b"/" not in stem
-            and (_is_error_name(stem.rpartition(b".")[2]) or any(mark in stem for mark in _WITHOUT_SPACES))
-        )
-        self[word] = alarming
-        return alarming
-
-
-_ALARM: Final = frozenset(word.encode() for word in _WORDS_OF_ALARM)
-
-
-def _is_error_name(word: bytes) -> bool:
-    return word.isalpha() and word.endswith((b"error", b"exception", b"failure", b"warning"))
-
-
-_STRONG: Final = re.compile(
-    r"""(?x)
-    (?<![\w./$-])(?i:errors?|err|fail(?:s|ed|ing|ures?)?|fatal|panic(?:ked)?|exceptions?|traceback|critical|severe|emerg(?:ency)?|alert|crit|abort(?:ed|ing)?
-      |segfault|segmentation\ fault|sig(?:segv|abrt|kill|term|bus|ill)|killed|oom(?:-kill\w*|killed)?|crash(?:ed|es|ing)?|assertion|corrupt(?:ed|ion)?
-      |deadlock|unhandled|uncaught|errno|vulnerabilit\w+)(?![\w/=(-]|\.\w)
-    |\w*(?:Error|Exception|Failure)\b(?![./]\w) | [✗✘✖❌●] | (?i:out\ of\ memory|core\ dumped|timed\ out|not\ found\b|no\ such\ file|permission\ denied)
-    |\b(?i:exit(?:ed|ing)?\ (?:with\ )?(?:code|status):?\ -?[1-9]) | non-?zero\ exit | undefined\ (?:reference|symbol) | unsuccessful
-    |^E[ ]{2,}\S | \bgot\b.*\bwant\b | \bwant\b.*\bgot\b | ^\s*(?:Expected|Received|Actual|left|right)\b.*: | [Ff]ehler | [Ee]rreur | [ÉéEe]chec | Ошибка|ошибка
-    |错误|失败|异常|エラー|失敗|例外|오류|실패 | ^[EF]/ | ^[EF]\d{4}\ | ^\s*\d+\s+\d+\s+[EF]\ 
-    """
-)
-_WEAK: Final = re.compile(
-    r"""(?ix)
-    \b(?:cannot|can't|couldn't|could\ not|unable\ to|denied|refused|unreachable|forbidden|unauthorized|invalid|unresolved|unavailable|mismatch(?:ed)?|time-?out|rejected|no\ such
-      |not\ (?:permitted|accessible|allowed|a\ valid|found)|dubious|broken|bad\ gateway|e(?:noent|acces|connrefused|timedout)|illegal|violation|overflow|underflow|interrupted
-      |unexpected|terminated|expected\b.*\b(?:got|but|found|received|actual)|incorrect|unrecognized|unsupported|expired|conflicts?)\b
-    """
-)
-_VERDICT: Final = re.compile(
-    r"""(?ix)
-    ^\s*\#\#\[error\] | ^::error | \b\d+\ (?:tests?\ |specs?\ |examples?\ )?(?:failed|failing|failures?|errors?|problems?|vulnerabilit\w+|passed)\b
-    | ^test\ result:\ FAILED | ^\s*FAIL(?:ED|URE)?[!:\s] | ^\s*---\ FAIL: | build\ fail | \bexit(?:ed|ing)?\ (?:with\ )?(?:code|status):?\ -?[1-9] | tests?\ failed | unsuccessfully | ^make(?:\[\d+\])?:\ \*\*\*
-    | ^npm\ ERR!\ (?:code|errno) | ^Tests?:?\s.*\bfailed | Failures:\ [1-9]
-    """
-)
-_DENIED: Final = re.compile(
-    r"""(?ix)
-    (?<![\d.,])(?:0|no|zero|without(?:\ any)?|ignor(?:e|es|ed|ing)|suppress\w*|any|if)\ (?:\w+\ )?(?:errors?|fail(?:ed|ures?|ing|s)?|exceptions?|problems?|vulnerabilit\w+|conflicts?|warnings?|crash\w*|alerts?|passed)\b
-    | \b(?:errors?|fail(?:ed|ures?|ing)?|exceptions?|warnings?|problems?)\s*[:=]\s*(?:0|no|none|null|nil|false|\[\]|\{\}|""|'')(?![.\d\w])
-    | exit(?:ed)?\ (?:with\ )?(?:code|status):?\ 0\b | error_?(?:code|status)?[:=]\ ?0\b
-    """
-)
+# The patterns read a line in lower case, and only where a word of it asks for them.
 _PASSING: Final = re.compile(
-    r"\.\.\. ?(?:ok|ignored|skipped|passed)\b|\b(?:PASSED|SKIPPED|XFAIL|xfailed)\b|^\s*(?:[✓✔√]|--- (?:PASS|SKIP)|ok\s|PASS\b)|\.{3,}\s*(?:Passed|Skipped|OK)\s*$"
+    r"\.\.\. ?(?:ok|ignored|skipped|passed)\b|(?<!\d )\b(?:passed|skipped|xfail(?:ed)?)(?:\s+\[|\s*$)|[✓✔√]|^\s*(?:--- (?:pass|skip)|=== (?:run|pause|cont|name)|ok\s|pass\b|test result: ok)"
 )
 _SCRIPT: Final = re.compile(
-    r"^\s*(?:\++ )?(?:echo|printf|trap|print\(|logger\.|console\.|raise |throw |except\b|catch\b|assert |if |elif |return |def |#(?!#)|//|set [-+])|\|\| ?[{(]|>&2"
+    r"\s*(?:\++ )?(?:echo|printf|trap|print\(|logger\.|console\.|raise |throw |except\b|catch\b|assert |if |elif |return |def |#(?!#)|//|set [-+])"
 )
-_WARNING: Final = re.compile(r"(?i)\bwarn(?:ing)?s?\b|##\[warning\]")
-_COUNTS_NOTHING: Final = re.compile(
-    r"(?i)(?<![\d.,])0 (?:\w+ )?(?:err|fail|prob|vuln|exc|warn)|[:=]\s*0\b|(?:code|status):? 0\b"
+_NOUN: Final = r"(?:errors?|fail(?:ed|ures?|ing|s)?|exceptions?|problems?|vulnerabilit\w+|conflicts?|warnings?|crash\w*|alerts?|passed)\b"
+_DENIED: Final = re.compile(
+    rf"(?:0(?<![\d.,]0)|\b(?:no|zero|without(?: any)?|ignor(?:e|es|ed|ing)|suppress\w*|any|if)) (?:\w+ )?{_NOUN}"
+    r"|(?:errors?|fail(?:ed|ures?|ing)?|exceptions?|warnings?|problems?|code|status)(?: ?[:=] ?| )(?:0(?=$|[,;)\]}|\s])|(?:no|none|null|<?nil>?|false|\[\]|\{\}|\"\"|'')\s*(?=$|[,;)\]}|]))"
+)
+_VERDICT: Final = (
+    re.compile(
+        r"^\s*(?:##\[error\]|::error|fail(?:ed|ure)?[!:\s]|--- fail:|test result: failed|npm err! (?:code|errno)|make(?:\[\d+\])?: \*\*\*|tests?:?\s.*\bfailed)"
+    ),
+    re.compile(
+        r"\d (?:tests? |specs? |examples? |assertions? )?(?:failed|failing|failures?|errors?|problems?|vulnerabilit\w+|passed)\b"
+    ),
+    re.compile(r"exit(?:ed|ing)? (?:with )?(?:code|status):? -?[1-9]"),
+    re.compile(r"build fail|tests? failed|unsuccessfully|failures?: [1-9]|\.{3,}\s*failed\s*$"),
+)
+_PHRASE: Final = re.compile(
+    r"not found|no such file|timed out|core dumped|out of memory|non-?zero|undefined (?:reference|symbol)|got\b.*\bwant\b|want\b.*\bgot\b|bad gateway"
+    r"|^\s*(?:expected|received|actual|left|right)\b.*:|^e {2,}\S|^[ef][/\d]|^\d+ +\d+ +[ef] |not (?:permitted|accessible|a valid)|expected\b.*\b(?:got|but|received|actual)\b"
+)
+_DEBUG: Final = re.compile(
+    r"(?:\S+ ){0,3}?[\[<(]?(?:debug|trace|verbose)[\]>):]?\s|.*(?:\blevel=|\"level\": ?\")(?:debug|trace|info)\b"
+)
+# Said to have been meant: worth a look, but no failure.
+_MEANT: Final = re.compile(
+    r"\bsuccessfully\b|\bas expected\b|\bcorrectly\b|\bexpected (?:panic|error|failure|exception)s?\b"
+)
+_NEGATION: Final = re.compile(r"\bnot\b|n't\b")
+_SERIOUS: Final = re.compile(
+    r"error|fail|fatal|panic|exception|traceback|critical|segfault|killed|abort|corrupt|timed out|not found|exit(?:ed)? (?:code|status)|denied|refused|错误|失败"
 )
 
 
-def suspicious(lines: list[str]) -> list[bool]:
-    """Say of each line whether any of its words wants a close reading."""
-    vocabulary = _Vocabulary()
-    rows = "\n".join(lines).encode("utf-8", "surrogatepass").translate(_TO_WORDS, _DIGITS).split(b"\n")
-    return [any(map(vocabulary.__getitem__, row.split())) for row in rows]
-
-
-def severity(line: str) -> Severity:
-    """Read one line closely: its markers, words and denials; `0 errors` is calm."""
-    if _PASSING.search(line) or _SCRIPT.search(line):
+def severity(line: str, signs: int) -> Severity:
+    """Read one line closely, given the signs of its words; `0 errors` is calm."""
+    low = line.lower()
+    if _SCRIPT.match(low) or "|| {" in low or ">&2" in low or (signs & Sign.PASSING and _PASSING.search(low)):
         return Severity.CALM
-    rest = _DENIED.sub("", line)
-    if _VERDICT.search(rest):
-        return Severity.VERDICT
-    if _STRONG.search(rest):
-        return Severity.ERROR
-    if _WARNING.search(rest):
+    if signs & (Sign.STRONG | Sign.WARNING) and (signs & Sign.DENIAL or "0" in low):
+        rest = _DENIED.sub("", low)
+        signs, low = (signs_of(rest), rest) if rest != low else (signs, low)
+    if not signs & (Sign.STRONG | Sign.PHRASE):
+        return _mild(signs)
+    if any(pattern.search(low) for pattern in _VERDICT):
+        return Severity.SUSPECT if _DEBUG.match(low) else Severity.VERDICT
+    if not signs & Sign.STRONG and not _PHRASE.search(low):
+        return _mild(signs)
+    return Severity.SUSPECT if _is_softened(low) else Severity.ERROR
+
+
+def _mild(signs: int) -> Severity:
+    if signs & Sign.WARNING:
         return Severity.WARNING
-    return Severity.SUSPECT if _WEAK.search(rest) else Severity.CALM
+    return Severity.SUSPECT if signs & Sign.WEAK else Severity.CALM
+
+
+def _is_softened(low: str) -> bool:
+    return bool(_DEBUG.match(low) or (_MEANT.search(low) and not _NEGATION.search(low)))
+
+
+def is_passing(line: str) -> bool:
+    """Say whether a line reports a test or check that passed."""
+    return bool(_PASSING.search(line.lower()))
+
+
+def alarm(line: str, start: int, end: int) -> int | None:
+    """Return where the first word of alarm stands between two places of a line."""
+    match = _SERIOUS.search(line.lower(), start, end)
+    return match.start() if match else None
 
 
 def counts_nothing(line: str) -> bool:
     """Say whether a line is calm only because its count is 0, so that the same line with another count is not."""
-    return bool(_COUNTS_NOTHING.search(line))
+    return bool(_DENIED.search(line.lower()))

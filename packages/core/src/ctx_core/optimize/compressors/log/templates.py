@@ -1,25 +1,25 @@
 """Which lines say the same thing with other values, and how new each thing is.
 
 A log is grouped twice. Lines equal but for their digits are one *shape*: that takes one table look-up a line. Shapes equal
-but for their values (ids, addresses, quoted names) are one *template*: that takes one pattern a shape.
+but for their values (ids, addresses) are one *template*: that takes one table look-up a word.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.optimize.compressors.log.severity import Severity, counts_nothing, severity, suspicious
+from ctx_core.optimize.compressors.log.severity import Severity, counts_nothing, severity
+from ctx_core.optimize.compressors.log.words import Sign, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Sequence
 
-# A value is a word that holds a digit. It begins only where a word begins and never backs off, so a megabyte of dots is
-# read once.
-_VALUE: Final = re.compile(r"(?<![\w.:@%+-])(?:[^\W\d]|[.:@%+-])*+\d[\w.:@%+-]*+")
-_NAME: Final = re.compile(r"""\S*/\S*|(?<!\w)"[^"\n]{1,200}"|(?<!\w)'[^'\n]{1,200}'|(?<!\w)`[^`\n]{1,200}`""")
-_DIGITS: Final = b"0123456789"
+_DIGITS_TO_ZERO: Final = bytes(0x30 if 0x30 <= byte <= 0x39 else byte for byte in range(256))
+_TROUBLE: Final = int(Sign.STRONG | Sign.WEAK | Sign.WARNING | Sign.PHRASE)
+_NAMED: Final = b"'\"`/"
 
 
 @dataclass(slots=True)
@@ -54,59 +54,68 @@ def mine(lines: list[str], echoed: Collection[int] = ()) -> list[Template]:
 
     Lines in `echoed` are source text that a runner shows: never an alarm.
     """
-    templates: dict[tuple[str, Severity], Template] = {}
+    templates: dict[tuple[object, ...], Template] = {}
     crowds: dict[tuple[object, ...], int] = {}
-    for shape, rating in _rated(lines, _shapes(lines), echoed):
-        mask = _VALUE.sub("#", lines[shape[0]])
-        if rating:
-            mask = _NAME.sub("#", mask)
-        template = templates.get((mask, rating))
-        if template is None:
-            template = templates[mask, rating] = Template(rating, 1 / _rank(mask.split(), crowds))
-        template.shapes.append(shape)
-        template.count += len(shape)
+    vocabulary = Vocabulary()
+    for shape, members in _shapes(lines).items():
+        words = [vocabulary[word] for word in shape.split()]
+        mask = [word.mask for word in words]
+        signs = reduce(or_, (word.signs for word in words), 0)
+        for rating, part in _rated(lines, members, signs, echoed):
+            key = (rating, *map(_unnamed, mask)) if rating else tuple(mask)
+            template = templates.get(key)
+            if template is None:
+                template = templates[key] = Template(rating, 1 / _rank(mask, crowds))
+            template.shapes.append(part)
+            template.count += len(part)
     return list(templates.values())
 
 
-def _shapes(lines: list[str]) -> list[list[int]]:
+def _shapes(lines: list[str]) -> dict[bytes, list[int]]:
+    text = "\n".join(lines).encode("utf-8", "surrogatepass").translate(_DIGITS_TO_ZERO)
+    for run in (b"0000", b"00", b"00", b"00"):
+        text = text.replace(run, b"0")
     shapes: dict[bytes, list[int]] = {}
-    bare = "\n".join(lines).encode("utf-8", "surrogatepass").translate(None, _DIGITS).split(b"\n")
-    for index, key in enumerate(bare):
+    for index, key in enumerate(text.split(b"\n")):
         shape = shapes.get(key)
         if shape is None:
             shapes[key] = [index]
         else:
             shape.append(index)
-    return list(shapes.values())
+    return shapes
 
 
-def _rated(lines: list[str], shapes: list[list[int]], echoed: Collection[int]) -> list[tuple[list[int], Severity]]:
-    rated: list[tuple[list[int], Severity]] = []
-    for shape, alarming in zip(shapes, suspicious([lines[shape[0]] for shape in shapes]), strict=True):
-        aloud = [index for index in shape if index not in echoed] if alarming else None
-        if not aloud:
-            rated.append((shape, Severity.CALM))
-        elif len(aloud) > 1 and counts_nothing(lines[aloud[0]]):
-            rated += _by_rating(lines, aloud)
-        else:
-            rated.append((aloud, severity(lines[aloud[0]])))
-    return rated
+def _rated(
+    lines: list[str], members: list[int], signs: int, echoed: Collection[int]
+) -> Iterator[tuple[Severity, list[int]]]:
+    aloud = [index for index in members if index not in echoed] if signs & _TROUBLE else None
+    if not aloud:
+        yield Severity.CALM, members
+    elif len(aloud) > 1 and counts_nothing(lines[aloud[0]]):
+        yield from _by_rating(lines, aloud, signs)
+    else:
+        yield severity(lines[aloud[0]], signs), aloud
 
 
-def _by_rating(lines: list[str], shape: list[int]) -> list[tuple[list[int], Severity]]:
+def _by_rating(lines: list[str], members: list[int], signs: int) -> Iterator[tuple[Severity, list[int]]]:
     """Part lines such as `3 errors` from the `0 errors` that look like them."""
-    ratings = {text: severity(text) for text in {lines[index] for index in shape}}
+    ratings = {text: severity(text, signs) for text in {lines[index] for index in members}}
     parts: dict[Severity, list[int]] = {}
-    for index in shape:
+    for index in members:
         parts.setdefault(ratings[lines[index]], []).append(index)
-    return [(part, rating) for rating, part in parts.items()]
+    yield from parts.items()
 
 
-def _rank(words: list[str], crowds: dict[tuple[object, ...], int]) -> int:
+def _unnamed(word: bytes) -> bytes:
+    """Mask paths and quoted names, which tell one error from the next of its kind."""
+    return b"#" if b"/" in word or word[:1] in _NAMED else word
+
+
+def _rank(mask: Sequence[bytes], crowds: dict[tuple[object, ...], int]) -> int:
     """Count how many earlier masks share two thirds of the words; masks that differ in one word share two thirds."""
-    size = len(words)
+    size = len(mask)
     third = (size + 2) // 3
-    head, middle, tail = tuple(words[:third]), tuple(words[third : 2 * third]), tuple(words[2 * third :])
+    head, middle, tail = tuple(mask[:third]), tuple(mask[third : 2 * third]), tuple(mask[2 * third :])
     rank = 1
     for key in ((size, head, middle), (size, middle, tail, 0), (size, head, tail, 0, 0)):
         crowd = crowds[key] = crowds.get(key, 0) + 1

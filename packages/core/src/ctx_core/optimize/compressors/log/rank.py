@@ -1,0 +1,131 @@
+"""In which order lines are worth keeping."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from math import log2
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.compressors.log.runners import is_event_log
+from ctx_core.optimize.compressors.log.severity import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ctx_core.optimize.compressors.log.templates import Template
+
+_REACH: Final = 16
+_NATURAL_REACH: Final = 3
+_VARIANTS: Final = 200
+_NATURAL_VARIANTS: Final = 40
+_NATURAL_NOVELTY: Final = 1 / 12
+_ONCE: Final = 1.5
+_TERM: Final = re.compile(r"[\w.-]{4,}")
+_COMMON: Final = frozenset(
+    "this that what when which where does have with from build fail failed failure error errors happened there about could should would were been into your more".split()  # noqa: SIM905 - words read better in a row
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A line that may stay.
+
+    Args:
+        index: Its number.
+        worth: What it is worth beside others of its tier.
+        brief: Whether its opening words will do, since a line like it is quoted already.
+        beside: Whether it is only the surroundings of another.
+    """
+
+    index: int
+    worth: float
+    brief: bool = False
+    beside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """Lines of one kind; all of them outlive those of the next tier.
+
+    Args:
+        candidates: The lines.
+        share: How much of the room that is left they may take.
+    """
+
+    candidates: list[Candidate]
+    share: float = 1.0
+
+
+def tiers(lines: list[str], templates: list[Template], query: str | None, *, natural: bool) -> list[Tier]:
+    """Return the tiers of a log, most valuable first; at the natural level, only what is kept there."""
+    rated: dict[Severity, list[Template]] = {rating: [] for rating in Severity}
+    for template in templates:
+        rated[template.severity].append(template)
+    ends = sorted(index for template in rated[Severity.VERDICT] for index in (template.first, template.last))
+    verdicts = [Candidate(template.last, _nearness(template.last, ends)) for template in rated[Severity.VERDICT]]
+    errors = [Candidate(template.first, _nearness(template.first, ends)) for template in rated[Severity.ERROR]]
+    worst = (*rated[Severity.VERDICT], *rated[Severity.ERROR])
+    reach = 0 if is_event_log(lines, templates) else _NATURAL_REACH if natural else _REACH
+    found = [
+        Tier(verdicts),
+        Tier(errors),
+        Tier(list(_variants(lines, worst, ends, _NATURAL_VARIANTS if natural else _VARIANTS)), share=0.5),
+        Tier([*_around(verdicts, len(lines), reach, (-1,)), *_around(errors, len(lines), reach, (1, -1))]),
+        Tier(list(_matching(lines, query))),
+        Tier([Candidate(it.first, it.novelty) for it in (*rated[Severity.SUSPECT], *rated[Severity.WARNING])]),
+        Tier(list(_news(rated[Severity.CALM], _NATURAL_NOVELTY if natural else 0.0))),
+    ]
+    if not natural:
+        found.append(Tier(list(_repeats(templates))))
+    return found
+
+
+def _nearness(index: int, ends: list[int]) -> float:
+    """Weigh an error by how soon a verdict follows: the errors of the step that failed say why."""
+    at = bisect_left(ends, index)
+    distance = ends[at] - index if at < len(ends) else 10_000
+    return 1 / (1 + log2(1 + distance / 8))
+
+
+def _variants(lines: list[str], templates: Iterable[Template], ends: list[int], most: int) -> Iterator[Candidate]:
+    """Yield the other errors of each template that is no flood: distinct in their values, such as each failing test."""
+    seen: set[str] = set()
+    for template in templates:
+        if template.count > most:
+            continue
+        for shape in template.shapes:
+            for rank, index in enumerate(shape):
+                if lines[index] not in seen:
+                    seen.add(lines[index])
+                    yield Candidate(index, _nearness(index, ends) / (1 + rank), brief=True)
+
+
+def _around(heads: Iterable[Candidate], total: int, reach: int, directions: tuple[int, ...]) -> Iterator[Candidate]:
+    for head in heads:
+        for step in range(1, reach + 1):
+            for direction in directions:
+                if 0 <= (index := head.index + step * direction) < total:
+                    yield Candidate(index, head.worth / step, beside=True)
+
+
+def _matching(lines: Sequence[str], query: str | None) -> Iterator[Candidate]:
+    terms = [term for term in _TERM.findall(query or "") if term.lower() not in _COMMON]
+    if terms:
+        wanted = re.compile("|".join(map(re.escape, terms)), re.IGNORECASE)
+        for index, line in enumerate(lines):
+            if hits := wanted.findall(line):
+                yield Candidate(index, float(len(hits)))
+
+
+def _news(templates: Iterable[Template], least: float) -> Iterator[Candidate]:
+    for template in templates:
+        if template.novelty >= least:
+            yield Candidate(template.first, template.novelty * (_ONCE if template.count == 1 else 1))
+
+
+def _repeats(templates: Iterable[Template]) -> Iterator[Candidate]:
+    for template in templates:
+        for rank, shape in enumerate(template.shapes):
+            yield Candidate(shape[0], 1 / (1 + rank), brief=True)

@@ -1,0 +1,89 @@
+"""What single words of a log tell: which of them are values, and which are signs of trouble.
+
+A log repeats its words far more than its lines. So each distinct word is read once, and a line is judged by look-ups.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntFlag
+from typing import Final, NamedTuple
+
+
+class Sign(IntFlag):
+    """What a word may be a sign of; a line holds the signs of all its words."""
+
+    STRONG = 1
+    WEAK = 2
+    WARNING = 4
+    PHRASE = 8
+    DENIAL = 16
+    PASSING = 32
+
+
+_SIGNS: Final = {
+    Sign.STRONG: """
+        error errors err fail fails failed failing failure failures fatal panic panicked exception exceptions traceback critical severe
+        emerg emergency alert crit abort aborted aborting segfault segmentation sigsegv sigabrt sigkill sigterm sigbus sigill sigfpe killed
+        oom oom-kill oom-killer oomkilled crash crashed crashes crashing assertion corrupt corrupted corruption deadlock unhandled uncaught
+        errno vulnerabilities vulnerability undefined-reference unsuccessful unsuccessfully errored
+        fehler fehlgeschlagen erreur échec échoué fallo fallido errore ошибка сбой ✗ ✘ ✖ ❌ × ●
+    """,
+    Sign.WEAK: """
+        cannot can't couldn't unable denied refused unreachable forbidden unauthorized invalid unresolved unavailable mismatch mismatched
+        timeout timeouts expired conflict conflicts rejected dubious broken enoent eacces econnrefused etimedout econnreset eaddrinuse
+        interrupted unexpected violation overflow underflow terminated illegal unrecognized unsupported incorrect missing
+    """,
+    Sign.WARNING: "warn warning warnings",
+    Sign.PHRASE: """
+        exit exited exiting exitcode found such timed core memory gateway permitted accessible valid non-zero nonzero returned got want left right
+        expected received actual passed problems problem undefined not e f status_code reference
+    """,
+    Sign.DENIAL: "no none null nil zero without ignore ignores ignored ignoring suppress suppressed any if false",
+    Sign.PASSING: "ok ignored skipped passed xfail xfailed pass skip run pause cont name ✓ ✔ √",
+}
+_OF_WORD: Final[dict[str, int]] = {}
+for _sign, _words in _SIGNS.items():
+    for _word in _words.split():
+        _OF_WORD[_word] = _OF_WORD.get(_word, 0) | _sign
+_WITHOUT_SPACES: Final = ("错误", "失败", "异常", "エラー", "失敗", "例外", "오류", "실패")
+# Paths, options and identifiers are one piece, so `src/error.rs` is no error.
+_PIECE: Final = re.compile(r"[^\s()\[\]{}<>:;,=\"#|*+&^%$@!?`\\]+")
+_VALUE: Final = re.compile(rb"[A-Za-z0-9_.:%+-]*0[A-Za-z0-9_.:%+-]*|^(?:[0-9a-f]{6,}-?)+$")
+_ENDINGS: Final = ("error", "exception", "failure")
+
+
+class Word(NamedTuple):
+    """A word as a template sees it, and the signs it carries."""
+
+    mask: bytes
+    signs: int
+
+
+class Vocabulary(dict[bytes, Word]):
+    """Each distinct word, read when it is first looked up; digits of a word stand as a single `0`."""
+
+    def __missing__(self, word: bytes) -> Word:
+        mask = _VALUE.sub(b"#", word) if b"0" in word else word
+        read = self[word] = Word(mask, signs_of(word.decode("utf-8", "replace")))
+        return read
+
+
+def signs_of(text: str) -> int:
+    """Return the signs of all pieces of `text`."""
+    signs = 0
+    for piece in _PIECE.findall(text.lower()):
+        stem = piece.strip("._-/'")
+        signs |= _OF_WORD.get(stem, 0)
+        if (stem.endswith(_ENDINGS) and "/" not in stem and _is_type_name(stem.rpartition(".")[2])) or (
+            not stem.isascii() and any(mark in stem for mark in _WITHOUT_SPACES)
+        ):
+            signs |= Sign.STRONG
+        elif stem.endswith("warning") and stem.isalpha():
+            signs |= Sign.WARNING
+    return signs
+
+
+def _is_type_name(name: str) -> bool:
+    """Tell `ConnectionError` from the `error` of `logger.error`."""
+    return name.isalpha() and name not in _ENDINGS
