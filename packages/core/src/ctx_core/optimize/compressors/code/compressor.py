@@ -1,0 +1,144 @@
+"""The compressor of source code."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.compressors.aim import aim
+from ctx_core.optimize.compressors.base import Compressed, Omission
+from ctx_core.optimize.compressors.code.grammars import grammar_for
+from ctx_core.optimize.compressors.code.layout import read_layout
+from ctx_core.optimize.compressors.code.syntax import read_outline
+from ctx_core.optimize.compressors.relevance import hits, query_terms
+from ctx_core.tokens import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ctx_core.optimize.compressors.base import Budget
+    from ctx_core.optimize.compressors.code.grammars import Grammar
+    from ctx_core.optimize.compressors.code.outline import Outline
+
+_RESERVED_TOKENS: Final = 8
+_MAX_DEPTH: Final = 32
+_TROUBLE: Final = re.compile(
+    r"\b(?:TODO|FIXME|XXX|HACK|raise|throw|panic!?|unreachable!|abort|die)\b|os\.Exit|sys\.exit|log\.Fatal"
+)
+_IMPORT: Final = re.compile(r"\s*(?:import|from|use|using|require|#include|package|extern crate|source)\b")
+_DECLARATION: Final = re.compile(
+    r"\b(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|macro_rules!|const|void|public)\b|\)\s*\{"
+)
+_PRIVATE: Final = re.compile(
+    r"\s*(?:(?:async\s+)?(?:def|class)\s+_(?!_)|private\b|static\s+(?!async|create)\w+\s+\w+\s*\(|fn\b|func\s+(?:\([^)]*\)\s*)?[a-z])"
+)
+
+
+class CodeCompressor:
+    """Keeps imports, signatures, types, decorators, constants and the first line of docs; counts what bodies it leaves out.
+
+    Args:
+        language: A language's name or file suffix. Without one, or without its grammar, the layout of the lines decides.
+    """
+
+    def __init__(self, language: str | None = None) -> None:
+        self.language = language
+
+    def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
+        """Return the outline of the code, with the bodies that matter as far as the budget has room; it parses if `text` did.
+
+        Bodies that the query names stay at the natural level too.
+        """
+        if budget.max_tokens is not None and budget.fits(text):
+            return Compressed(text=text)
+        grammar = grammar_for(self.language)
+        outline, parsed = _outlined(text, grammar)
+        terms = query_terms(query)
+        if budget.max_tokens is not None:
+            return _fitted(outline, budget, terms)
+        shown = _shown(outline, outline.hidden(_named(outline, terms)))
+        if estimate(shown.text) >= estimate(text) or (parsed and grammar is not None and grammar.fails(shown.text)):
+            return Compressed(text=text)
+        return shown
+
+
+def _outlined(text: str, grammar: Grammar | None) -> tuple[Outline, bool]:
+    """Read the outline; also say whether the text parsed without an error."""
+    rows = text.split("\n")
+    if grammar is None:
+        return read_layout(rows), False
+    source = text.encode("utf-8", "surrogatepass")
+    root = grammar.parse(source).root_node
+    return read_outline(source, rows, grammar, root), not root.has_error
+
+
+def _shown(outline: Outline, dropped: bytearray) -> Compressed:
+    text, count = outline.text(dropped)
+    return Compressed(text=text, omissions=(Omission(what="lines", count=count),) if count else ())
+
+
+def _named(outline: Outline, terms: tuple[str, ...]) -> set[int]:
+    """Return the functions whose bodies hold at least half of the query's words."""
+    if not terms:
+        return set()
+    return {number for number, body in outline.bodies().items() if 2 * hits(body, terms) >= len(terms)}
+
+
+def _fitted(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compressed:
+    """Add bodies to the outline while there is room: what the query names, then open work and failures, then short ones."""
+    bare = _shown(outline, outline.hidden(set()))
+    spent = budget.counter.count(bare.text)
+    if spent > (budget.max_tokens or 0):
+        return _picked(outline, budget, terms) or bare
+    bodies = outline.bodies()
+    costs = {number: budget.counter.count(body) for number, body in bodies.items()}
+    order = sorted(
+        bodies, key=lambda number: (-hits(bodies[number], terms), not _TROUBLE.search(bodies[number]), costs[number])
+    )
+
+    def draw(room: int) -> Compressed:
+        return _shown(outline, outline.hidden(set(_greedy(order, costs, room))))
+
+    return aim(draw, budget, reserve=spent) or bare
+
+
+def _picked(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compressed | None:
+    """Keep only some declarations: what the query names, then public ones from the outside in, in their order."""
+    hidden = outline.hidden(set())
+    heads = [outline.head(unit, hidden) for unit in outline.units]
+    costs = {number: budget.counter.count(head) + 1 for number, head in enumerate(heads)}
+    order = sorted(costs, key=lambda number: (*_rank(heads[number], terms), outline.depth(number), number))
+
+    def draw(room: int) -> Compressed:
+        return _shown(outline, outline.only(_with_parents(outline, order, costs, room), hidden))
+
+    return aim(draw, budget, reserve=_RESERVED_TOKENS)
+
+
+def _rank(head: str, terms: tuple[str, ...]) -> tuple[int, int]:
+    if _IMPORT.match(head):
+        return 0, 2
+    return -hits(head, terms), 1 + (_PRIVATE.match(head) is not None) if _DECLARATION.search(head) else 3
+
+
+def _greedy(order: Iterable[int], costs: Mapping[int, int], room: int) -> Iterator[int]:
+    for number in order:
+        if costs[number] <= room:
+            room -= costs[number]
+            yield number
+
+
+def _with_parents(outline: Outline, order: Iterable[int], costs: Mapping[int, int], room: int) -> set[int]:
+    """Take units while they fit, each with what it stands in."""
+    taken: set[int] = set()
+    for number in order:
+        chain: list[int] = []
+        up: int | None = number
+        while up is not None and up not in taken and len(chain) < _MAX_DEPTH:
+            chain.append(up)
+            up = outline.units[up].parent
+        cost = sum(costs[each] for each in chain)
+        if cost <= room:
+            room -= cost
+            taken.update(chain)
+    return taken

@@ -1,0 +1,81 @@
+"""Which grammar reads which language, and how the language spells a line that stands for lines left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.extras import installed
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """One language.
+
+    Args:
+        module: The wheel's module.
+        factory: The function in it that returns the grammar.
+        statement: A line that parses wherever a statement or a declaration may stand.
+        comment: A comment.
+    """
+
+    module: str
+    factory: str = "language"
+    statement: str = "// … {}"
+    comment: str = "// … {}"
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the grammar, and what runs it, could be imported."""
+        return installed("tree_sitter") and installed(self.module)
+
+    def parse(self, source: bytes) -> Tree:
+        """Parse `source`; what does not parse becomes error nodes."""
+        from tree_sitter import Parser  # noqa: PLC0415 - optional, and slow to import
+
+        return Parser(_language(self.module, self.factory)).parse(source)
+
+    def fails(self, text: str) -> bool:
+        """Say whether `text` does not parse."""
+        return self.parse(text.encode("utf-8", "surrogatepass")).root_node.has_error
+
+
+@lru_cache(maxsize=32)
+def _language(module: str, factory: str) -> Language:
+    from tree_sitter import Language  # noqa: PLC0415
+
+    grammar: object = getattr(import_module(module), factory)()
+    return Language(grammar)
+
+
+_C: Final = Grammar(module="tree_sitter_c")
+_CPP: Final = Grammar(module="tree_sitter_cpp")
+_C_SHARP: Final = Grammar(module="tree_sitter_c_sharp")
+_BASH: Final = Grammar(module="tree_sitter_bash", statement=":  # … {}", comment="# … {}")
+_GO: Final = Grammar(module="tree_sitter_go")
+_JAVA: Final = Grammar(module="tree_sitter_java")
+_JAVASCRIPT: Final = Grammar(module="tree_sitter_javascript")
+_PYTHON: Final = Grammar(module="tree_sitter_python", statement="...  # … {}", comment="# … {}")
+_RUBY: Final = Grammar(module="tree_sitter_ruby", statement="# … {}", comment="# … {}")
+_RUST: Final = Grammar(module="tree_sitter_rust")
+_TSX: Final = Grammar(module="tree_sitter_typescript", factory="language_tsx")
+_TYPESCRIPT: Final = Grammar(module="tree_sitter_typescript", factory="language_typescript")
+
+_GRAMMARS: Final = {
+    "bash": _BASH, "c": _C, "c#": _C_SHARP, "c++": _CPP, "c_sharp": _C_SHARP, "cc": _CPP, "cpp": _CPP, "cs": _C_SHARP,
+    "csharp": _C_SHARP, "cxx": _CPP, "go": _GO, "golang": _GO, "h": _C, "hpp": _CPP, "java": _JAVA, "javascript": _JAVASCRIPT,
+    "js": _JAVASCRIPT, "jsx": _JAVASCRIPT, "mjs": _JAVASCRIPT, "py": _PYTHON, "pyi": _PYTHON, "python": _PYTHON, "rb": _RUBY,
+    "rs": _RUST, "ruby": _RUBY, "rust": _RUST, "sh": _BASH, "shell": _BASH, "ts": _TYPESCRIPT, "tsx": _TSX,
+    "typescript": _TYPESCRIPT, "zsh": _BASH,
+}  # fmt: skip
+
+
+def grammar_for(language: str | None) -> Grammar | None:
+    """Return the grammar of a language, by its name or the suffix of its files; None where there is none."""
+    grammar = _GRAMMARS.get((language or "").lower().removeprefix("."))
+    return grammar if grammar is not None and grammar.is_installed else None
