@@ -11,11 +11,12 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
 
-def unavailable(reason):
+def unavailable(reason) -> NoReturn:
     """Skip with a reason where a user runs the tests; fail where everything must be there."""
     if os.environ.get("CI"):
         pytest.fail(f"CI needs every server: {reason}")
@@ -50,7 +51,7 @@ class Server:
     """One server process with a folder of its own."""
 
     name: str
-    command: list[str]
+    command: Any
     port: int
     folder: Path
     seconds: float = 15
@@ -89,7 +90,7 @@ def running(server):
     try:
         yield server.start()
     finally:
-        server.stop()
+        server.kill()
         shutil.rmtree(server.folder, ignore_errors=True)
 
 

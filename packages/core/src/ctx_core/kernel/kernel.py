@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from ctx_core.errors import ContentHashConflict, IdempotencyConflict, InvalidInput, RevisionConflict
@@ -14,6 +15,7 @@ from ctx_core.kernel.events import Clock, compose
 from ctx_core.kernel.ports import Direction, KernelStores
 from ctx_core.kernel.projection import Projection
 from ctx_core.kernel.queries import MAX_DEPTH, Reader, Shape, validate_scope
+from ctx_core.kernel.transfer import export_log, import_log
 from ctx_core.kernel.traversal import Bounds
 from ctx_core.telemetry import span
 
@@ -233,6 +235,16 @@ class ContextKernel:
         """As `get_node_detail`, in a worker thread."""
         return await asyncio.to_thread(self.get_node_detail, node_id)
 
+    def export_log(self, path: str | Path) -> int:
+        """Write the whole log to a file of JSON lines, and return how many events it has."""
+        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+            return export_log(self._stores.events, file)
+
+    def import_log(self, path: str | Path) -> int:
+        """Fill an empty kernel from a file that `export_log` wrote, and return how many events came in."""
+        with Path(path).open(encoding="utf-8") as file:
+            return import_log(self._stores, self._projection, file)
+
     def close(self) -> None:
         """Let go of connections and files."""
         self._stores.close()
@@ -253,11 +265,12 @@ class ContextKernel:
         return _revive, (self._stores, self._is_inline, self._url)
 
     def _accept(self, command: UpdateContext) -> Accepted:
+        # The head comes first: a key accepted after it was read moves the head, so that the append is refused.
+        head = self._stores.events.head(command.aggregate)
         if command.idempotency_key is not None:
             earlier = self._stores.events.find(command.aggregate, command.idempotency_key)
             if earlier is not None:
                 return self._replay(command, earlier)
-        head = self._stores.events.head(command.aggregate)
         _check_expectations(command, head)
         event = compose(command, revision=head.revision + 1, clock=self._clock.tick(after=head.clock))
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.errors import InvalidInput
 from ctx_core.kernel.commands import EntityKind, Operation, canonical_hash
 from ctx_core.kernel.register import Effect, Write
-from ctx_core.telemetry import metric
+from ctx_core.telemetry import degraded, metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -84,7 +84,17 @@ class Projection:
 
     def catch_up(self, events: EventStore, *, after: int = 0) -> int:
         """Project everything in the log behind a position that is not projected yet; 0 rebuilds an empty read model."""
-        return sum(self.apply(batch) for batch in _batches(events.read(after=after)))
+        return sum(self._apply_readable(batch) for batch in _batches(events.read(after=after)))
+
+    def _apply_readable(self, recorded: Sequence[RecordedEvent]) -> int:
+        """Project events as a worker would, without those that it would bury."""
+        try:
+            return self.apply(recorded)
+        except InvalidInput as error:
+            if len(recorded) == 1:
+                degraded("projecting an event", error)
+                return 0
+        return sum(self._apply_readable([item]) for item in recorded)
 
     def content_hash(self) -> str:
         """Return the SHA-256 in hex of the whole read model; equal hashes mean equal nodes, relations and details."""

@@ -1,4 +1,4 @@
-"""One table from the scheme of a URL to the store that speaks it."""
+"""One table from the scheme of a URL to the store that speaks it; a technology is imported when its URL comes."""
 
 from __future__ import annotations
 
@@ -7,24 +7,81 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from ctx_core.errors import InvalidSettings
+from ctx_core.kernel.ports import KernelStores
+from ctx_core.stores.address import NO_CREDENTIALS, Credentials
 
 if TYPE_CHECKING:
-    from ctx_core.kernel.ports import KernelStores
+    from collections.abc import Mapping
+
+    from ctx_core.kernel.ports import EventStore, GraphStore
+    from ctx_core.stores.nats.connection import NatsConnection
+    from ctx_core.stores.redis.connection import RedisConnection
 
 _KERNELS: Final = {
-    "memory": ("ctx_core.stores.memory.kernel", "open_memory_stores"),
-    "sqlite": ("ctx_core.stores.sqlite.kernel", "open_sqlite_stores"),
+    "memory": "ctx_core.stores.memory.kernel:open_memory_stores",
+    "sqlite": "ctx_core.stores.sqlite.kernel:open_sqlite_stores",
 }
+_EVENTS: Final = dict.fromkeys(("nats", "tls"), "ctx_core.stores.nats.events:open_nats_events")
+_NATS: Final = dict.fromkeys(("nats", "tls"), "ctx_core.stores.nats.connection:NatsConnection")
+_GRAPHS: Final = dict.fromkeys(("neo4j", "neo4j+s", "bolt", "bolt+s"), "ctx_core.stores.neo4j.graph:open_neo4j_graph")
+_DETAILS: Final = dict.fromkeys(
+    ("redis", "rediss", "valkey", "valkeys"), "ctx_core.stores.redis.connection:RedisConnection"
+)
 
 
 def open_kernel_stores(url: str) -> KernelStores:
     """Open all stores of a kernel in one place: `sqlite:///context.db` or `memory://`."""
-    return _opened(_KERNELS, url, "a whole kernel")
+    return _opener(_KERNELS, url, "a whole kernel")(url)
 
 
-def _opened(table: dict[str, tuple[str, str]], url: str, what: str, **options: Any) -> Any:
+def open_events(url: str, *, credentials: Credentials = NO_CREDENTIALS) -> EventStore:
+    """Open an event log: `nats://host:4222` or `tls://host:4222`."""
+    return _opener(_EVENTS, url, "an event log")(url, credentials=credentials)
+
+
+def open_graph(url: str, *, credentials: Credentials = NO_CREDENTIALS) -> GraphStore:
+    """Open a graph: `neo4j://host:7687/database`, `neo4j+s://`, `bolt://` or `bolt+s://`."""
+    return _opener(_GRAPHS, url, "a graph")(url, credentials=credentials)
+
+
+def open_redis(url: str, *, credentials: Credentials = NO_CREDENTIALS) -> RedisConnection:
+    """Open what holds details, progress and snapshots: `redis://`, `rediss://`, `valkey://` or `valkeys://`."""
+    return _opener(_DETAILS, url, "details")(url, credentials=credentials)
+
+
+def open_nats(url: str, *, credentials: Credentials = NO_CREDENTIALS) -> NatsConnection:
+    """Open what feeds workers: `nats://` or `tls://`."""
+    return _opener(_NATS, url, "a feed")(url, credentials=credentials)
+
+
+def open_server_stores(
+    *, events: str, graph: str, details: str, credentials: Mapping[str, Credentials] | None = None
+) -> KernelStores:
+    """Open a kernel's stores on servers, with credentials by the name of the argument they are for."""
+    from ctx_core.stores.redis import kernel as on_redis  # noqa: PLC0415 - needs an extra
+
+    known = credentials or {}
+    log = open_events(events, credentials=known.get("events", NO_CREDENTIALS))
+    nodes = open_graph(graph, credentials=known.get("graph", NO_CREDENTIALS))
+    redis = open_redis(details, credentials=known.get("details", NO_CREDENTIALS))
+
+    def close() -> None:
+        for store in (log, nodes, redis):
+            getattr(store, "close", lambda: None)()
+
+    return KernelStores(
+        events=log,
+        graph=nodes,
+        details=on_redis.RedisDetailStore(redis),
+        progress=on_redis.RedisProgressStore(redis),
+        snapshots=on_redis.RedisSnapshotStore(redis),
+        close=close,
+    )
+
+
+def _opener(table: Mapping[str, str], url: str, what: str) -> Any:
     scheme = urlsplit(url).scheme.lower()
     if scheme not in table:
-        raise InvalidSettings(f"no store for {what} answers to the scheme {scheme!r}; known are {', '.join(table)}")
-    module, name = table[scheme]
-    return getattr(import_module(module), name)(url, **options)
+        raise InvalidSettings(f"no store of {what} answers to the scheme {scheme!r}; known are {', '.join(table)}")
+    module, _, name = table[scheme].partition(":")
+    return getattr(import_module(module), name)

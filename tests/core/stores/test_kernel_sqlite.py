@@ -1,0 +1,119 @@
+"""One SQLite file: what other processes, other versions, and a kill leave of it."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from ctx_core import ContextKernel, Node
+from ctx_core.errors import InvalidSettings, StoreCorrupt, StoreUnavailable
+from ctx_core.kernel.projection import Projection
+from ctx_core.stores.sqlite import database
+
+WRITER = """
+import sys
+from ctx_core import ContextKernel, Node
+kernel = ContextKernel.open(sys.argv[1])
+for number in range(int(sys.argv[3])):
+    accepted = kernel.update_context(
+        root_node_id="root", changes=[Node(node_id=f"{sys.argv[2]}-{number}"), Node(node_id="root", title=str(number))]
+    )
+    print(accepted.revision, flush=True)
+"""
+
+
+def a_writer(url, name, count) -> Any:
+    return subprocess.Popen([sys.executable, "-c", WRITER, url, name, str(count)], stdout=subprocess.PIPE, text=True)
+
+
+def test_processes_share_one_file_and_lose_no_update(tmp_path):
+    url = f"sqlite:///{tmp_path}/context.db"
+    writers = [a_writer(url, f"writer {number}", 15) for number in range(3)]
+    told = [int(line) for writer in writers for line in writer.communicate(timeout=60)[0].split()]
+    assert sorted(told) == list(range(1, 46))
+    with ContextKernel.open(url) as kernel:
+        assert [item.event.data.revision for item in kernel.stores.events.read()] == list(range(1, 46))
+        assert len(list(kernel.stores.graph.scan())) == 46
+
+
+def test_readers_go_on_while_one_writes(tmp_path):
+    with ContextKernel.open(f"sqlite:///{tmp_path}/context.db") as kernel:
+        kernel.update_context(root_node_id="root", changes=[Node(node_id="root", title="before")])
+        other = sqlite3.connect(tmp_path / "context.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("DELETE FROM nodes")
+        assert kernel.get_context("root").bundle.root.title == "before"
+        other.execute("ROLLBACK")
+        other.close()
+
+
+def test_a_file_held_by_another_writer_is_a_clear_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "_BUSY_SECONDS", 0.05)
+    with ContextKernel.open(f"sqlite:///{tmp_path}/context.db") as kernel:
+        other = sqlite3.connect(tmp_path / "context.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable, match="another process writes to"):
+            kernel.update_context(root_node_id="root", changes=[Node(node_id="root")])
+        other.close()
+        assert kernel.update_context(root_node_id="root", changes=[Node(node_id="root")]).revision == 1
+
+
+def test_files_of_other_things_and_other_formats_are_left_alone(tmp_path):
+    path = tmp_path / "context.db"
+    path.write_bytes(b"this is no database, and long enough to be looked at closely" * 40)
+    with pytest.raises(StoreCorrupt):
+        ContextKernel.open(f"sqlite:///{path}")
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    with pytest.raises(StoreCorrupt, match="something else"):
+        ContextKernel.open(f"sqlite:///{path}")
+    path.unlink()
+    ContextKernel.open(f"sqlite:///{path}").close()
+    with sqlite3.connect(path) as newer:
+        newer.execute("PRAGMA user_version=99")
+    newer.close()
+    with pytest.raises(StoreCorrupt, match="format 99"):
+        ContextKernel.open(f"sqlite:///{path}")
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://host/context.db"])
+def test_a_url_that_names_no_file_is_refused(url):
+    with pytest.raises(InvalidSettings, match="names no file"):
+        ContextKernel.open(url)
+
+
+def test_a_folder_that_does_not_exist_is_a_clear_error(tmp_path):
+    with pytest.raises(StoreUnavailable, match="nowhere"):
+        ContextKernel.open(f"sqlite:///{tmp_path}/nowhere/context.db")
+
+
+def test_a_closed_kernel_says_so(tmp_path):
+    kernel = ContextKernel.open(f"sqlite:///{tmp_path}/context.db")
+    kernel.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        kernel.get_context("root")
+
+
+@pytest.mark.parametrize("after_seconds", [0.05, 0.15, 0.3])
+def test_a_kill_while_writing_leaves_log_and_read_model_equal(tmp_path, after_seconds):
+    url = f"sqlite:///{tmp_path}/context.db"
+    writer = a_writer(url, "writer", 100_000)
+    seen = [writer.stdout.readline()]
+    time.sleep(after_seconds)
+    os.kill(writer.pid, signal.SIGKILL)
+    seen += writer.stdout.readlines()
+    writer.wait()
+    writer.stdout.close()
+    with ContextKernel.open(url) as kernel, ContextKernel.open() as fresh:
+        rebuilt = Projection(graph=fresh.stores.graph, details=fresh.stores.details, progress=fresh.stores.progress)
+        rebuilt.catch_up(kernel.stores.events)
+        assert rebuilt.content_hash() == kernel.projection.content_hash()
+        told = max(int(line) for line in seen if line.endswith("\n"))
+        assert kernel.stores.events.last_position() >= told
