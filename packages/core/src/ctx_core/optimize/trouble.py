@@ -6,11 +6,12 @@ import re
 from typing import Final
 
 # Nearly every line that reports trouble holds one of these; looking for them costs a tenth of the pattern.
-_SIGNS: Final = tuple(
+_SIGNS: Final = re.findall(
+    r"\S+",
     """
     error fail fatal panic exception traceback critical severe abort segfault segmentation sig core killed memory oom timeout timed denied refused
     unreachable cannot not exit invalid undefined unable assert crash conflict corrupt ✗ × ✘ ❌ 错误 失败 异常 エラー 失敗 오류 ошибк сбой fehler erreur
-    """.split()
+    """,
 )
 _TROUBLE: Final = re.compile(
     r"""(?ix)
