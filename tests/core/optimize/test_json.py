@@ -181,7 +181,7 @@ def test_every_distinct_error_outlives_ordinary_rows():
     assert all(error in text for error in errors)
 
 
-@pytest.mark.parametrize("value", [float("nan"), 9e9, None])
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), 9e9, None])
 def test_an_odd_value_in_a_flat_series_stays(value: float | None):
     series = [{"t": t, "p99": 12.5} for t in range(300)]
     series[217]["p99"] = value  # pyright: ignore[reportArgumentType]
@@ -207,6 +207,12 @@ def test_long_strings_are_cut_around_what_they_complain_about():
     assert [o.count for o in result.omissions if o.what == "characters"] == [cut]
 
 
+def test_ten_thousand_levels_are_folded_around_their_leaf():
+    text = '{"a":' * 10_000 + '"leaf failed"' + "}" * 10_000
+    assert crush(text).text == snapshot('{"a":(×10000)"leaf failed"}(×10000)')
+    assert crush("[" * 100_000).text == snapshot("[(×100000)")
+
+
 ROWS = st.lists(st.tuples(st.integers(), st.text(max_size=30), st.none() | st.floats()), min_size=30)
 
 
@@ -228,3 +234,15 @@ def test_any_text_gives_a_result(text: str, max_tokens: int | None):
     result = crush(text, max_tokens)
     assert len(result.text) <= len(text) or max_tokens
     assert crush(text, max_tokens) == result
+
+
+def test_very_long_lines_and_odd_characters_give_a_result():
+    for text in (
+        '["' + "x" * 2**20 + '"]',
+        '{"a": "\ud800 \x00"}',
+        '["\\ud83d"]',
+        "\ufeff[1]",
+        "[1e999999, -0.0, 1E-7]",
+    ):
+        assert crush(text).text
+        assert crush(text, 32).text

@@ -43,7 +43,7 @@ _ALL_CLEAR: Final = re.compile(
 )
 _VARIABLE: Final = re.compile(r"\b(?=\w*\d)\w+\b")
 _TIME: Final = re.compile(r"\"?(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?)?")
-_MISSING: Final = frozenset({"", "-", "null", "None", "NaN", '""'})
+_MISSING: Final = frozenset({"", "-", "null", "None", '""', "NaN", "nan", "Infinity", "-Infinity"})
 
 
 def order_rows(

@@ -6,6 +6,7 @@ from typing import Final
 
 from ctx_core.optimize.compressors.base import Budget, Compressed
 from ctx_core.optimize.compressors.json.form import Form
+from ctx_core.optimize.compressors.json.nesting import fold_nesting
 from ctx_core.optimize.compressors.json.pick import pick, ranked, write
 from ctx_core.optimize.compressors.json.prefixes import factor_prefixes
 from ctx_core.optimize.compressors.json.reader import Document, read
@@ -26,7 +27,9 @@ class JsonCrusher:
     def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
         """Return the document in the compact form, or `text` itself where that is shorter or `text` is no JSON."""
         document = None if text.startswith(COMPACT_JSON) else read(text)
-        if document is None or not isinstance(document.value, (dict, list)):
+        if document is None:
+            return Compressed(text=fold_nesting(text))
+        if not isinstance(document.value, (dict, list)):
             return Compressed(text=text)
         is_natural = budget.max_tokens is None
         whole = _whole(document, is_long=len(text) > _LONG, drop_ordinary=is_natural, query=query)
