@@ -8,7 +8,7 @@ from itertools import islice
 from ctx_core.optimize.compressors.base import Budget, Compressed
 from ctx_core.optimize.compressors.log.choose import choose
 from ctx_core.optimize.compressors.log.clean import plain
-from ctx_core.optimize.compressors.log.clock import without_clock
+from ctx_core.optimize.compressors.log.header import without_header
 from ctx_core.optimize.compressors.log.render import LEGEND_COST, is_rendered, render
 from ctx_core.optimize.compressors.log.runners import echoed
 from ctx_core.optimize.compressors.log.templates import mine
@@ -24,11 +24,11 @@ class LogCompressor:
         shown = plain(text)
         if budget.max_tokens is not None and len(shown) < len(text) and budget.fits(shown):
             return Compressed(text=shown)
-        lines, cut = without_clock(shown.removesuffix("\n").split("\n"))
+        log = without_header(shown.removesuffix("\n").split("\n"))
         room = None if budget.max_tokens is None else max(0, budget.max_tokens - LEGEND_COST)
-        kept = choose(lines, mine(lines, echoed(lines)), replace(budget, max_tokens=room), query)
-        compressed = render(lines, kept, cut)
+        kept = choose(log.lines, mine(log.lines, echoed(log.lines)), replace(budget, max_tokens=room), query)
+        compressed = render(log, kept)
         while kept and not budget.fits(compressed.text):
             kept = dict(islice(kept.items(), len(kept) * 9 // 10))
-            compressed = render(lines, kept, cut)
+            compressed = render(log, kept)
         return compressed if len(compressed.text) < len(text) else Compressed(text=text)

@@ -21,7 +21,9 @@ _NATURAL_REACH: Final = 3
 _VARIANTS: Final = 200
 _NATURAL_VARIANTS: Final = 40
 _NATURAL_NOVELTY: Final = 1 / 12
+_NOVEL: Final = 1 / 3
 _ONCE: Final = 1.5
+_WARNED: Final = 2.0
 _TERM: Final = re.compile(r"[\w.-]{4,}")
 _COMMON: Final = frozenset(
     "this that what when which where does have with from build fail failed failure error errors happened there about could should would were been into your more".split()  # noqa: SIM905 - words read better in a row
@@ -65,17 +67,24 @@ def tiers(lines: list[str], templates: list[Template], query: str | None, *, nat
         rated[template.severity].append(template)
     ends = sorted(index for template in rated[Severity.VERDICT] for index in (template.first, template.last))
     verdicts = [Candidate(template.last, _nearness(template.last, ends)) for template in rated[Severity.VERDICT]]
-    errors = [Candidate(template.first, _nearness(template.first, ends)) for template in rated[Severity.ERROR]]
-    worst = (*rated[Severity.VERDICT], *rated[Severity.ERROR])
-    reach = 0 if is_event_log(lines, templates) else _NATURAL_REACH if natural else _REACH
+    eventful = is_event_log(lines, templates)
+    worst = [*rated[Severity.VERDICT], *rated[Severity.ERROR]]
+    alarms = rated[Severity.ALARM]
+    if eventful:
+        alarms = [template for template in alarms if template.novelty >= _NOVEL]
+    else:
+        worst += alarms
+    errors = [Candidate(it.first, _nearness(it.first, ends)) for it in (*rated[Severity.ERROR], *alarms)]
+    reach = 0 if eventful else _NATURAL_REACH if natural else _REACH
     found = [
         Tier(verdicts),
         Tier(errors),
         Tier(list(_variants(lines, worst, ends, _NATURAL_VARIANTS if natural else _VARIANTS)), share=0.5),
         Tier([*_around(verdicts, len(lines), reach, (-1,)), *_around(errors, len(lines), reach, (1, -1))]),
         Tier(list(_matching(lines, query))),
-        Tier([Candidate(it.first, it.novelty) for it in (*rated[Severity.SUSPECT], *rated[Severity.WARNING])]),
-        Tier(list(_news(rated[Severity.CALM], _NATURAL_NOVELTY if natural else 0.0))),
+        Tier(
+            list(_news((it for it in templates if it.severity < Severity.ERROR), _NATURAL_NOVELTY if natural else 0.0))
+        ),
     ]
     if not natural:
         found.append(Tier(list(_repeats(templates))))
@@ -122,7 +131,8 @@ def _matching(lines: Sequence[str], query: str | None) -> Iterator[Candidate]:
 def _news(templates: Iterable[Template], least: float) -> Iterator[Candidate]:
     for template in templates:
         if template.novelty >= least:
-            yield Candidate(template.first, template.novelty * (_ONCE if template.count == 1 else 1))
+            weight = (_ONCE if template.count == 1 else 1) * (_WARNED if template.severity else 1)
+            yield Candidate(template.first, template.novelty * weight)
 
 
 def _repeats(templates: Iterable[Template]) -> Iterator[Candidate]:

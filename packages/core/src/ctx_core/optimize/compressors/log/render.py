@@ -10,16 +10,19 @@ from ctx_core.optimize.compressors.base import Compressed, Omission
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ctx_core.optimize.compressors.log.header import Headless
+
 LEGEND_COST: Final = 20
 _LEGEND: Final = re.compile(r"\[log: ([\d,]+) of ([\d,]+) lines[^\]\n]*\]\n?")
 _CHARS: Final = re.compile(r"\[… ([\d,]+) chars\]")
 _GAP: Final = re.compile(r"^\[… ([\d,]+) lines?[^\]\n]*\]$", re.MULTILINE)
 
 
-def render(lines: list[str], kept: Mapping[int, str], cut: int) -> Compressed:
+def render(log: Headless, kept: Mapping[int, str]) -> Compressed:
     """Return the kept lines under a legend, each gap counted in its place."""
-    out = [f"[log: {len(kept):,} of {len(lines):,} lines{', times cut' if cut else ''}]"]
-    omissions = [Omission(what="times", count=cut)] if cut else []
+    lines = log.lines
+    out = [f"[log: {len(kept):,} of {len(lines):,} lines{_cuts(log)}]"]
+    omissions = [Omission(what="times", count=log.stamped)] if log.stamped else []
     previous = -1
     for index in [*sorted(kept), len(lines)]:
         if gap := index - previous - 1:
@@ -31,6 +34,12 @@ def render(lines: list[str], kept: Mapping[int, str], cut: int) -> Compressed:
                 omissions.append(Omission(what="characters", count=_missing(kept[index]), where=f"line {index + 1}"))
         previous = index
     return Compressed(text="\n".join(out), omissions=tuple(omissions))
+
+
+def _cuts(log: Headless) -> str:
+    if not log.stamped:
+        return ""
+    return f", times and {log.host} cut" if log.host else ", times cut"
 
 
 def _missing(excerpt: str) -> int:

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 _STEP: Final = ("##[group]Run ", "::group::Run ")
 _STEP_END: Final = ("##[endgroup]", "::endgroup::")
 _EVENT: Final = re.compile(
-    r"(?:\S+ +){0,8}?[\[<(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|SEVERE|CRITICAL|Info|info|Error|error|Warning|warn|notice|debug|[VDIWEF](?= ))[\]>)]?[:\s]|\S+ [\w.()/ -]+(?:\[\d+\])?: |[\w.-]+(?:\[\d+\])?: "
+    r"(?:\S+ +){0,8}?[\[<(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|SEVERE|CRITICAL|Info|info|Error|error|Warning|warn|notice|debug|[VDIWEF](?= ))[\]>)]?[:\s]|(?:\S+ )?[\w./()@-]+(?:\[\d+\])?: "
 )
 _MOST: Final = 0.7
+_FEW: Final = 0.05
 _SAMPLE: Final = 300
 _LETTER: Final = re.compile(r"\w")
 
@@ -35,10 +36,19 @@ def echoed(lines: Sequence[str]) -> frozenset[int]:
 
 
 def is_event_log(lines: Sequence[str], templates: Sequence[Template]) -> bool:
-    """Say whether most lines are events of their own: a level, or the name of who speaks, stands before the message."""
+    """Say whether most lines are events of their own, so that the lines around one say nothing about it.
+
+    Either a level or a speaker's name stands before the messages, or a number does and next to nothing is indented.
+    """
     sample = templates[:: len(templates) // _SAMPLE + 1]
-    events = sum(template.count for template in sample if _EVENT.match(lines[template.first]))
-    return events >= _MOST * sum(template.count for template in sample)
+    total = sum(template.count for template in sample)
+    headed = numbered = ragged = 0
+    for template in sample:
+        line = lines[template.first]
+        headed += template.count if _EVENT.match(line) else 0
+        numbered += template.count if line[:1].isdigit() else 0
+        ragged += template.count if not line[:1].strip() else 0
+    return headed >= _MOST * total or (numbered >= _MOST * total and ragged < _FEW * total)
 
 
 def is_rule(line: str) -> bool:

@@ -15,8 +15,9 @@ class Severity(IntEnum):
     CALM = 0
     WARNING = 1
     SUSPECT = 2
-    ERROR = 3
-    VERDICT = 4
+    ALARM = 3
+    ERROR = 4
+    VERDICT = 5
 
 
 # The patterns read a line in lower case, and only where a word of it asks for them.
@@ -48,6 +49,9 @@ _PHRASE: Final = re.compile(
 _DEBUG: Final = re.compile(
     r"(?:\S+ ){0,3}?[\[<(]?(?:debug|trace|verbose)[\]>):]?\s|.*(?:\blevel=|\"level\": ?\")(?:debug|trace|info)\b"
 )
+_LEVEL: Final = re.compile(
+    r"(?:\S+ +){0,6}?[\[<(]?(?:error|err|fatal|severe|critical|crit|emerg|alert|panic)[\]>)!]*[: ]|(?:\S+: )?(?:\w*error|\w*exception|panic|fatal)\b|[ef][/\d]|(?:\d+ +){0,2}[ef] |.*(?:level=|\"level\": ?\")(?:err|fatal|crit)"
+)
 # Said to have been meant: worth a look, but no failure.
 _MEANT: Final = re.compile(
     r"\bsuccessfully\b|\bas expected\b|\bcorrectly\b|\bexpected (?:panic|error|failure|exception)s?\b"
@@ -72,7 +76,9 @@ def severity(line: str, signs: int) -> Severity:
         return Severity.SUSPECT if _DEBUG.match(low) else Severity.VERDICT
     if not signs & Sign.STRONG and not _PHRASE.search(low):
         return _mild(signs)
-    return Severity.SUSPECT if _is_softened(low) else Severity.ERROR
+    if _is_softened(low):
+        return Severity.SUSPECT
+    return Severity.ERROR if _LEVEL.match(low) else Severity.ALARM
 
 
 def _mild(signs: int) -> Severity:
