@@ -14,6 +14,7 @@ from ctx_core import telemetry
 from ctx_core.engine.report import MessageReport, Prepared, Report
 from ctx_core.messages import Message, message_tokens
 from ctx_core.rehydrate.archive import Turn
+from ctx_core.rehydrate.summary import without_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,7 +108,7 @@ class Preparation:
         retrieval = engine.optimizer.retrieval_tool
         if given.role not in ("tool", "user") or (retrieval and retrieval in (tool, given.name)):
             return row
-        if given.role == "user" and message_tokens(given, engine.counter) <= limit:
+        if given.role == "user" and (_is_noted(given) or message_tokens(given, engine.counter) <= limit):
             return row
         results: list[CompressResult] = []
 
@@ -227,6 +228,11 @@ class Preparation:
             ccr_hash=result.ccr_hash if result else None,
             archived=row.archived,
         )
+
+
+def _is_noted(message: Message) -> bool:
+    """Say whether an earlier eviction left its note in the message; what the user wrote was shortened before that."""
+    return without_notes(message)[0] is not message
 
 
 def _with_block(message: Message, text: str) -> Message:
