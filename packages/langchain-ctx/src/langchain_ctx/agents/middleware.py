@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse, ModelResponse
 from langchain_core.exceptions import ContextOverflowError
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import ensure_config, run_in_executor
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.types import Command
@@ -20,7 +20,6 @@ from ctx_core.engine.engine import ContextEngine
 from ctx_core.errors import InvalidInput
 from ctx_core.messages import Message, message_tokens
 from ctx_core.optimize.optimizer import MIN_BUDGET, ContextOptimizer
-from ctx_core.rehydrate.archive import Turn
 from ctx_core.rehydrate.inject import inject
 from ctx_core.rehydrate.summary import without_notes
 from langchain_ctx.agents.cache_marks import marked
@@ -183,22 +182,21 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         messages, memory, scope = state["messages"], self._memory(state), self._scope(runtime)
         owner = scope.user_id or memory.owner
         asked = _last_asked(messages)
-        is_new = asked is not None and asked.id != memory.asked
-        reserve = self._comeback(asked) if asked and is_new else self.engine.counter.count(memory.block)
-        room = max(self.max_tokens - memory.overhead - reserve, _LEAST_BUDGET)
+        room = max(self.max_tokens - memory.overhead - self._comeback(asked), _LEAST_BUDGET)
         kept = self._guarded(
             "evict", lambda: self._evicted(messages, room, owner, scope.session_id), otherwise=messages
         )
-        if asked and is_new:
-            rehydrator = self.engine.rehydrator_within(self._comeback())
-            found = rehydrator.rehydrate(all_to_core(kept), user_id=owner, session_id=scope.session_id)
+        # What has only just left may be what the user refers to; and the prefix is another one now anyway.
+        if asked and (asked.id != memory.asked or kept is not messages):
+            rehydrator = self.engine.rehydrator_within(self._comeback(asked))
+            found = rehydrator.rehydrate(_said(kept), user_id=owner, session_id=scope.session_id)
             memory = replace(memory, asked=asked.id, block=found.block)
         return self._update(state, channel_update(messages, kept), memory)
 
-    def _comeback(self, asked: Message | None = None) -> int:
+    def _comeback(self, asked: Message | None) -> int:
         """Return the most tokens that may come back; 0 for a message that does not look back."""
         rehydrator = self.engine.rehydrator
-        if asked is not None and rehydrator.detector.detect(asked.text) is None:
+        if asked is None or rehydrator.detector.detect(asked.text) is None:
             return 0
         return min(int(self.max_tokens * self.engine.shares.rehydrated), rehydrator.config.max_tokens)
 
@@ -213,13 +211,14 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             return messages
         window = evictor.evict(shrunk, max_tokens=int(room * self.low_water))
         gone = {id(message.source) for message in window.evicted}
-        turns = [without_notes(message)[0] for message in given if id(message.source) in gone]
-        self.engine.archive.append(owner, [Turn.of(turn) for turn in turns if turn], session_id=session_id)
+        turns = _said([message.source for message in given if id(message.source) in gone])
+        self.engine.archive.append(owner, turns, session_id=session_id)
         return all_to_host(window.messages)
 
     def _is_pasted(self, message: Message) -> bool:
-        """Say whether a user message is so long that the prompt shows it shortened; tool results are short already."""
-        return message.role == "user" and message_tokens(message, self.engine.counter) > self._message_limit
+        """Say whether a user message is so long that the prompt shows it shortened; with a note on it, it is short already."""
+        is_new = message.role == "user" and without_notes(message)[0] is message
+        return is_new and message_tokens(message, self.engine.counter) > self._message_limit
 
     def _update(self, state: ContextState, changes: Sequence[BaseMessage], memory: Memory) -> dict[str, Any] | None:
         update: dict[str, Any] = {"messages": changes} if changes else {}
@@ -306,9 +305,14 @@ def _with_tool(engine: ContextEngine | None, tool: str) -> ContextEngine:
     return own
 
 
+def _said(messages: Sequence[BaseMessage]) -> list[Message]:
+    """Return the messages without the notes of earlier evictions, which nobody said."""
+    said = (without_notes(to_core(message))[0] for message in messages)
+    return [message for message in said if message is not None]
+
+
 def _last_asked(messages: Sequence[BaseMessage]) -> Message | None:
-    asked = (without_notes(to_core(m))[0] for m in reversed(messages) if isinstance(m, HumanMessage))
-    return next((message for message in asked if message is not None), None)
+    return next((m for m in reversed(_said(messages)) if m.role == "user"), None)
 
 
 def _split(messages: list[BaseMessage]) -> tuple[SystemMessage | None, list[BaseMessage]]:
