@@ -71,7 +71,7 @@ def hint(ref: str, *, retrieval_tool: str | None = None) -> str:
 
 def hints_in(text: str) -> list[str]:
     """Return every hint line of ours or of another product that `text` holds, as written, in order."""
-    if "CCR:" not in text and "hash=" not in text and "ccr:" not in text.lower():
+    if not any(sign in text for sign in ("CCR:", "ccr:", "hash=")):
         return []
     found = [*_HINT.finditer(text), *_FOREIGN.finditer(text)]
     return [match.group() for match in sorted(found, key=lambda match: match.start())]

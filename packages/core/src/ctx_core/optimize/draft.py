@@ -111,4 +111,5 @@ class Assignment:
         text = shorter.text
         if self.carried or not shorter.lossless:
             text = f"{text}\n{self.footer}" if text else self.footer
-        return Draft(text=text, tokens=self.counter.count(text), omissions=shorter.omissions, body=shorter.text)
+        tokens = self.tokens if text == self.text else self.counter.count(text)
+        return Draft(text=text, tokens=tokens, omissions=shorter.omissions, body=shorter.text)

@@ -198,7 +198,11 @@ class ContextOptimizer:
             guess = self.router.by_shape(text)
             known = guess if guess.content_type is content_type else Detection(content_type=content_type)
             return [Segment(text=text, detection=known)]
-        return [replace(part, detection=part.detection or self.router.detect(part.text)) for part in segments(text)]
+        whole = self.router.by_shape(text)
+        parts = segments(text, whole.content_type)
+        if len(parts) == 1 and whole.confidence >= self.router.confidence_threshold and parts[0].text == text:
+            return [replace(parts[0], detection=whole)]
+        return [replace(part, detection=part.detection or self.router.detect(part.text)) for part in parts]
 
     def _settled(self, work: Assignment) -> Draft:
         """Draft until another round would change nothing: what is lossless bears no hint that says it was here before."""
@@ -206,7 +210,7 @@ class ContextOptimizer:
         for _ in range(_MAX_ROUNDS if work.max_tokens is None else 0):
             if draft.omissions or draft.tokens > _WORTH_IT * work.tokens:
                 break
-            work = replace(work, parts=self._parts(draft.text, None), tokens=draft.tokens)
+            work = replace(work, text=draft.text, tokens=draft.tokens, parts=self._parts(draft.text, None))
             again = work.draft()
             if again.tokens > _WORTH_IT * draft.tokens:
                 break

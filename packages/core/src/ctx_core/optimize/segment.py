@@ -20,7 +20,10 @@ _MAX_SPOKEN_LINES: Final = 12
 _MAX_SPOKEN_CHARS: Final = 2_000
 
 _FENCE: Final = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})([^\n`]*)\n", re.MULTILINE)
-_JSON_START: Final = re.compile(r"^[ \t]*(?=[\[{]\s*[\"\[{\d\-tfn])|(?<=[:=] )(?=[\[{]\s*[\"\[{])", re.MULTILINE)
+_JSON_OPEN: Final = re.compile(r"[\[{]\s*[\"\[{\d\-]")
+# What stands before a JSON value on its line: nothing, or words that introduce it.
+_JSON_LEAD: Final = re.compile(r"[ \t]*\Z|.*[:=] \Z")
+_MAY_HOLD_JSON: Final = frozenset((ContentType.TEXT, ContentType.LOG, ContentType.CONFIG))
 _MAX_JSON_TRIES: Final = 16
 _BLOCK: Final = re.compile(r"^\[text block(?: \d+ of \d+)?\]\n", re.MULTILINE)
 
@@ -61,13 +64,19 @@ class Segment:
     spoken: bool = False
 
 
-def segments(text: str) -> list[Segment]:
+def segments(text: str, kind: ContentType = ContentType.TEXT) -> list[Segment]:
     """Cut `text` into its parts, in order; a text of one kind is one part.
 
     Joined, the parts are `text` again, except that a JSON list of text blocks is taken out of its wrapping.
+
+    Args:
+        text: Any string.
+        kind: What it looks like as a whole; JSON is only looked for between words and log lines.
     """
-    text = _unwrapped(text)
-    parts = [part for block in _blocks(text) for part in _of_block(block)]
+    unwrapped = _unwrapped(text) if kind is ContentType.JSON else text
+    if unwrapped is not text:
+        kind = ContentType.TEXT
+    parts = [part for block in _blocks(unwrapped) for part in _of_block(block, kind)]
     return [part for part in parts if part.text]
 
 
@@ -105,13 +114,13 @@ def _blocks(text: str) -> Iterator[Segment]:
     yield Segment(text=text[done:])
 
 
-def _of_block(block: Segment) -> Iterator[Segment]:
+def _of_block(block: Segment, kind: ContentType) -> Iterator[Segment]:
     if block.spoken:
         yield block
         return
     for part in _fenced(block.text):
         if part.detection is None:
-            yield from _pasted(part.text)
+            yield from _pasted(part.text, kind)
         else:
             yield part
 
@@ -134,7 +143,7 @@ def _fenced(text: str) -> Iterator[Segment]:
     yield Segment(text=text[done:])
 
 
-def _pasted(text: str) -> Iterator[Segment]:
+def _pasted(text: str, kind: ContentType) -> Iterator[Segment]:
     """Yield the words before and after something pasted on their own."""
     if text.startswith(COMPACT_JSON):
         yield Segment(text=text, detection=_DETECTED["json"])
@@ -143,7 +152,8 @@ def _pasted(text: str) -> Iterator[Segment]:
     if start >= end:
         start, end = 0, len(text)
     yield Segment(text=text[:start], detection=_LABEL, spoken=True)
-    yield from _around_json(text[start:end])
+    inner = text[start:end]
+    yield from _around_json(inner) if kind in _MAY_HOLD_JSON else (Segment(text=inner),)
     yield Segment(text=text[end:], detection=_LABEL, spoken=True)
 
 
@@ -152,17 +162,21 @@ def _around_json(text: str) -> Iterator[Segment]:
     done = position = tries = 0
     decoder = json.JSONDecoder()
     skip = len(text) < _MIN_PART or text[:1] in "[{" or STAMPED.match(text) is not None
-    while not skip and tries < _MAX_JSON_TRIES and (match := _JSON_START.search(text, position)) is not None:
+    while not skip and tries < _MAX_JSON_TRIES and (match := _JSON_OPEN.search(text, position)) is not None:
+        start = match.start()
+        position = start + 1
+        if not _JSON_LEAD.match(text[max(text.rfind("\n", 0, start) + 1, start - 200) : start]):
+            continue
         tries += 1
         try:
-            _, position = decoder.raw_decode(text, match.end())
+            _, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            position = match.end() + 1
             continue
-        if position - match.end() >= _MIN_PART:
-            yield Segment(text=text[done : match.end()])
-            yield Segment(text=text[match.end() : position], detection=_DETECTED["json"])
-            done, tries = position, 0
+        position = end
+        if end - start >= _MIN_PART:
+            yield Segment(text=text[done:start])
+            yield Segment(text=text[start:end], detection=_DETECTED["json"])
+            done, tries = end, 0
     yield Segment(text=text[done:])
 
 

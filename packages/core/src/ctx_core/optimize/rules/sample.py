@@ -15,6 +15,7 @@ class Sample:
     """The head of a text, and windows from its middle and its end, as lines without colour codes."""
 
     max_line: Final = 400
+    max_lines: Final = 64
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -32,20 +33,14 @@ class Sample:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Lines that are not blank, from the head, the middle and the tail; each cut after 400 characters."""
-        middle = self.size // 2
-        windows = [self.head]
+        """Lines that are not blank, up to 64 each from the head, the middle and the tail, cut after 400 characters."""
+        windows = [self.head if self.size <= _HEAD_CHARS else self.head.rpartition("\n")[0] or self.head]
         if self.size > _HEAD_CHARS + 2 * _WINDOW_CHARS:
+            middle = self.size // 2
             windows.append(_whole_lines(self._plain(self.text[middle : middle + _WINDOW_CHARS])))
-        windows.append(self.tail if self.size <= _HEAD_CHARS + _WINDOW_CHARS else _whole_lines(self.tail))
-        return [
-            line[: self.max_line] for window in windows for line in window.split("\n") if line and not line.isspace()
-        ]
-
-    @cached_property
-    def body(self) -> str:
-        """The sampled lines as one text, for patterns that look for a line anywhere."""
-        return "\n".join(self.lines)
+        windows.append(_whole_lines(self.tail))
+        lines = (window.split("\n", self.max_lines)[: self.max_lines] for window in windows)
+        return [line[: self.max_line] for window in lines for line in window if line and not line.isspace()]
 
     @cached_property
     def edges(self) -> tuple[str, str]:
