@@ -146,7 +146,9 @@ ord-103 paid 20.5
 ord-104 paid 21.5
 ord-105 paid 22.5
 ord-106 paid 20.5
-…9 rows
+…1 row
+ord-108 paid 22.5
+…7 rows
 ord-116 paid 21.5
 …15 rows
 ord-132 paid 22.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Budget, Compressed
 from ctx_core.optimize.compressors.json.form import Form
 from ctx_core.optimize.compressors.json.nesting import fold_nesting
@@ -15,10 +16,6 @@ from ctx_core.tokens import estimate
 
 _LONG: Final = 2000
 """Characters from which a search for repetitions over the whole document pays."""
-
-_ATTEMPTS: Final = 4
-_ENOUGH: Final = 0.9
-"""Share of a budget that is worth no further attempt."""
 
 
 class JsonCrusher:
@@ -56,20 +53,15 @@ def _mark(document: Document) -> str:
 def _part(document: Document, budget: Budget, query: str | None) -> Compressed:
     """Keep what matters most within the budget, or as little as can be said where even that is more."""
     max_tokens = budget.max_tokens or 0
-    form = Form(document.value, find_repeats=False, max_chars=max(80, min(400, max_tokens)))
+    form = Form(document.value, max_chars=max(80, min(400, max_tokens)))
     units = ranked(form.lines, cost=_cost, query=query)
-    room = float(max_tokens)
-    result = Compressed(text=document.restore(f"{COMPACT_JSON} too large to show"))
-    for attempt in range(_ATTEMPTS):
+
+    def draw(room: int) -> Compressed:
         lines, omissions = write(form.lines, pick(units, room, cost=_cost))
         text = document.restore("\n".join([_mark(document), *lines]))
-        used = budget.counter.count(text)
-        if used <= max_tokens or attempt == 0:
-            result = Compressed(text=text, omissions=(*omissions, *form.omissions))
-        if _ENOUGH * max_tokens <= used <= max_tokens:
-            break
-        room *= 0.97 * max_tokens / used
-    return result
+        return Compressed(text=text, omissions=(*omissions, *form.omissions))
+
+    return aim(draw, budget, reserve=0) or draw(0)
 
 
 def _cost(piece: str) -> float:
