@@ -3,7 +3,7 @@
 import statistics
 import time
 
-from ctx_core import Archive, ContextEngine, Message, TokenCounter
+from ctx_core import Archive, ContextEngine, Message, TokenCounter, ToolCall
 from ctx_core.messages import message_tokens
 
 LOG = "\n".join(
@@ -15,7 +15,7 @@ def chat(turns: int) -> list[Message]:
     messages = [Message(role="system", content="You help."), Message(role="user", content="Pack the depot.")]
     for n in range(turns):
         messages += [
-            Message(role="assistant", tool_calls=({"id": f"c{n}", "name": "pack", "args": {"n": n}},)),
+            Message(role="assistant", tool_calls=(ToolCall(id=f"c{n}", name="pack"),)),
             Message(role="tool", tool_call_id=f"c{n}", content=f"crate {n}\n{LOG}"),
             Message(role="assistant", content=f"Crate {n} is packed."),
             Message(role="user", content=f"Go on with crate {n + 1}."),

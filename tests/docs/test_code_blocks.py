@@ -1,24 +1,25 @@
-"""Every Python block in the README, the docs and the packages' docstrings runs as it stands."""
+"""The Python blocks of a page run in order, as a reader would type them; each page begins anew."""
 
+from itertools import groupby
 from pathlib import Path
 
 import pytest
-from pytest_examples import CodeExample, EvalExample, find_examples
+from pytest_examples import CodeExample, find_examples
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("packages/*/README.md")), "docs"]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md")), ROOT / "docs"]
 
 
-def blocks():
-    """All blocks but those marked `skip`, which name what only the reader has, such as a server or a key."""
-    found = list(find_examples(*(str(ROOT / page) for page in PAGES)))
-    return [block for block in found if block.prefix == "python" or block.prefix.startswith("python ")]
+def pages() -> list[list[CodeExample]]:
+    blocks = [block for block in find_examples(*map(str, PAGES)) if block.prefix.split(" ")[0] == "python"]
+    return [list(page) for _, page in groupby(blocks, key=lambda block: block.path)]
 
 
-@pytest.mark.parametrize("example", blocks(), ids=lambda block: str(block).removeprefix(f"{ROOT}/"))
-def test_a_code_block_runs(example: CodeExample, eval_example: EvalExample, tmp_path, monkeypatch):
-    if example.prefix_settings().get("test") == "skip":
-        pytest.skip(example.prefix_settings().get("reason", "needs what only the reader has"))
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page[0].path.relative_to(ROOT)))
+def test_the_blocks_of_a_page_run(page: list[CodeExample], tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    eval_example.set_config(line_length=120)
-    eval_example.run(example)
+    names = {"__name__": "__docs__"}
+    for block in page:
+        # Blank lines in front make a traceback name the line of the page.
+        source = "\n" * block.start_line + block.source
+        exec(compile(source, str(block.path), "exec", dont_inherit=True), names)

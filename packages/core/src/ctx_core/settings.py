@@ -154,8 +154,7 @@ class CtxSettings(_Section):
         """Open the archive behind `archive_url`."""
         from ctx_core.rehydrate.archive import Archive  # noqa: PLC0415
 
-        prefix = self.rehydrator.blob_prefix
-        return Archive(_blobs(self), **({"prefix": prefix} if prefix else {}))
+        return Archive(_blobs(self), prefix=self.rehydrator.blob_prefix or "evictions")
 
     def ccr_store(self) -> CcrStore:
         """Open the store of originals behind `ccr_url`."""
@@ -173,7 +172,9 @@ class CtxSettings(_Section):
 
                 return RedisCcrStore.from_url(self.ccr_url, **_redis_options(self.redis))
             case scheme:
-                raise InvalidSettings(f"setting 'ccr_url': no store answers to {scheme!r}; known are memory, sqlite, redis, rediss")
+                raise InvalidSettings(
+                    f"setting 'ccr_url': no store answers to {scheme!r}; known are memory, sqlite, redis, rediss"
+                )
 
     def kernel(self) -> ContextKernel:
         """Open the kernel on the stores that the URLs name."""
@@ -200,6 +201,33 @@ def _blobs(settings: CtxSettings) -> BlobStore | None:
             return S3Blobs.from_url(settings.archive_url, **_s3_options(settings))
         case scheme:
             raise InvalidSettings(f"setting 'archive_url': no store answers to {scheme!r}; known are memory, file, s3")
+
+
+def _redis_options(server: ServerSettings) -> dict[str, Any]:
+    tls = server.tls
+    options = {
+        "username": server.user,
+        "password": _secret(server),
+        "ssl_ca_certs": tls.ca and str(tls.ca),
+        "ssl_certfile": tls.cert and str(tls.cert),
+        "ssl_keyfile": tls.key and str(tls.key),
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _s3_options(settings: CtxSettings) -> dict[str, Any]:
+    """Name what boto3's client takes; without credentials it finds its own, from profile or instance."""
+    options = {
+        "endpoint_url": settings.s3_endpoint,
+        "aws_access_key_id": settings.s3.user,
+        "aws_secret_access_key": _secret(settings.s3),
+        "verify": settings.s3.tls.ca and str(settings.s3.tls.ca),
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _secret(server: ServerSettings) -> str | None:
+    return server.password.get_secret_value() if server.password else None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

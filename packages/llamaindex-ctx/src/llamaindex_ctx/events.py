@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from llama_index.core.instrumentation import get_dispatcher
-from llama_index.core.instrumentation.events.base import BaseEvent
+from llama_index_instrumentation import get_dispatcher
+from llama_index_instrumentation.base import BaseEvent
 
 dispatcher = get_dispatcher("llamaindex_ctx")
 

@@ -75,11 +75,10 @@ def bundle_from_property_graph(
                 relations.setdefault(_identity(source.id, relation, target.id), relation)
         if not frontier:
             break
-    ends = {identity: json.loads(identity) for identity in relations}
     return Bundle(
         root_node_id=root,
         nodes=[_node(node) for node in nodes.values()],
-        relations=[_relation(relation, *ends[identity][:2], classes or {}) for identity, relation in relations.items()],
+        relations=[_relation(identity, relation, classes or {}) for identity, relation in relations.items()],
     )
 
 
@@ -179,13 +178,12 @@ def _node(node: LabelledNode) -> Node:
     )
 
 
-def _relation(
-    relation: LabelledRelation, source: str, target: str, classes: Mapping[str, RelationClass | str]
-) -> Relation:
-    explained = {
+def _relation(identity: str, relation: LabelledRelation, classes: Mapping[str, RelationClass | str]) -> Relation:
+    explained: dict[str, Any] = {
         name: str(value) for name in _EXPLANATION if (value := relation.properties.get(name)) not in (None, "")
     }
     sequence = relation.properties.get("sequence")
+    source, target, *_ = json.loads(identity)
     return Relation(
         source_node_id=source,
         target_node_id=target,
@@ -193,6 +191,6 @@ def _relation(
         semantic_class=relation.properties.get("semantic_class")
         or classes.get(relation.label, RelationClass.STRUCTURAL),
         sequence=int(sequence) if sequence is not None else None,
-        relation_id=_identity(source, relation, target),
+        relation_id=identity,
         **explained,
     )

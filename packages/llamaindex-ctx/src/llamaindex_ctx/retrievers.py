@@ -93,7 +93,7 @@ def _facts(view: ContextView) -> list[NodeWithScore]:
             view,
             f"{at}",
             section.text,
-            [section.node_id] if section.node_id else ends.get(section.relation_id, []),
+            [section.node_id] if section.node_id else ends.get(section.relation_id or "", []),
             score=1.0 - at / len(sections),
         )
         for at, section in enumerate(sections)

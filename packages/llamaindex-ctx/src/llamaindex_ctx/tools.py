@@ -97,7 +97,7 @@ class _CompressedFunctionTool(FunctionTool):
 
     def __init__(self, tool: FunctionTool, shorten: Callable[[ToolOutput], ToolOutput]) -> None:
         # A copy of the tool as it stands, callbacks included; FunctionTool has no public way to read those.
-        self.__dict__.update(tool.__dict__)
+        vars(self).update(vars(tool))
         self._tool = tool
         self._shorten = shorten
 

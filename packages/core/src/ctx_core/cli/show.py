@@ -13,7 +13,7 @@ from rich.text import Text
 from ctx_core.cli.files import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from ctx_core.cli.demo import Demonstration
     from ctx_core.engine.report import MessageReport, Report
@@ -23,7 +23,7 @@ console = Console()
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
+def progress(what: str) -> Generator[None]:
     """Show that work goes on, on standard error and only where that is a terminal; gone when done."""
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
