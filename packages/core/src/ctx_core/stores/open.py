@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from ctx_core.stores.nats.connection import NatsConnection
     from ctx_core.stores.redis.connection import RedisConnection
 
-_KERNELS: Final = {
+_KERNELS: Final[dict[str, str]] = {
     "memory": "ctx_core.stores.memory.kernel:open_memory_stores",
     "sqlite": "ctx_core.stores.sqlite.kernel:open_sqlite_stores",
 }
-_EVENTS: Final = dict.fromkeys(("nats", "tls"), "ctx_core.stores.nats.events:open_nats_events")
-_NATS: Final = dict.fromkeys(("nats", "tls"), "ctx_core.stores.nats.connection:NatsConnection")
-_GRAPHS: Final = dict.fromkeys(("neo4j", "neo4j+s", "bolt", "bolt+s"), "ctx_core.stores.neo4j.graph:open_neo4j_graph")
-_DETAILS: Final = dict.fromkeys(
+_EVENTS: Final[dict[str, str]] = dict.fromkeys(("nats", "tls"), "ctx_core.stores.nats.events:open_nats_events")
+_NATS: Final[dict[str, str]] = dict.fromkeys(("nats", "tls"), "ctx_core.stores.nats.connection:NatsConnection")
+_GRAPHS: Final[dict[str, str]] = dict.fromkeys(
+    ("neo4j", "neo4j+s", "bolt", "bolt+s"), "ctx_core.stores.neo4j.graph:open_neo4j_graph"
+)
+_DETAILS: Final[dict[str, str]] = dict.fromkeys(
     ("redis", "rediss", "valkey", "valkeys"), "ctx_core.stores.redis.connection:RedisConnection"
 )
 
