@@ -10,6 +10,7 @@ from ctx_core import telemetry
 from ctx_core.optimize.compressors.base import Budget, Compressed, Compressor
 from ctx_core.optimize.compressors.blob import BlobCompressor, without_blobs
 from ctx_core.optimize.content import ContentType, Detection
+from ctx_core.optimize.fit import clip
 
 if TYPE_CHECKING:
     from ctx_core.optimize.segment import Segment
@@ -38,8 +39,8 @@ def compress_part(part: Segment, budget: Budget, *, query: str | None, compress_
     body = part.text.rstrip("\n")
     plain = without_blobs(body)
     done = _compressed(plain.text, kind, budget, query)
-    if done.text == plain.text and kind.content_type is not ContentType.TEXT and not budget.fits(done.text):
-        done = _compressed(plain.text, _AS_TEXT, budget, query)
+    if budget.max_tokens is not None and done.text == plain.text and not budget.fits(done.text):
+        done = clip(plain.text, budget.max_tokens, counter=budget.counter, query=query)
     if len(done.text) >= len(body):
         return Compressed(text=part.text)
     return Compressed(text=done.text + part.text[len(body) :], omissions=(*plain.omissions, *done.omissions))
