@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _ESCAPE: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x1b\n]*(?:\x1b\\)?|[ -/]*[0-~])"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])"
 )
 # Colours as `cat -v` and some log collectors spell them.
 _SPELLED_ESCAPE: Final = re.compile(r"\^\[\[[0-9;?]*[A-Za-z]")

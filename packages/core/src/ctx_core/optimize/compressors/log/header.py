@@ -13,23 +13,28 @@ _CLOCK: Final = "|".join(
     (
         rf"\d{{4}}[-/.]\d\d[-/.]\d\d(?:[T _-]{_TIME})?",
         rf"\d{{8}}[-T ]{_TIME}",
+        rf"[\w.-]*\d{{4}}-\d\d-\d\d_{_TIME}",
         rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?{_MONTH} +\d\d?(?:,? \d{{4}})?(?= )",
         rf"\d\d?[-/ ]{_MONTH}[-/ ]\d{{2,4}}(?:[ :]{_TIME})?",
         rf"{_TIME}(?: [AP]M)?",
-        r"\d\d[-/.]\d\d(?:[-/.]\d\d(?:\d\d)?)?(?=[ T]\d\d:)",
+        r"\d\d?[-/.]\d\d?(?:[-/.]\d\d(?:\d\d)?)?(?=,?[ T]\d\d?:)",
         r"\d{6} \d{6}(?= \d)",
         r"\d{10}(?:\d{3})?(?:\.\d+)?(?= )",
-        r"\d{4}(?=\] )",
+        r"\d{4}(?=\] | \d\d:\d\d)",
+        r"\d\d[OE]\+?(?= )",  # GitLab: which stream
     )
 )
 _ZONE: Final = r"(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
 _STAMP: Final = rf"[\[(<]?(?:(?:{_CLOCK}){_ZONE}[\])>,|]{{0,2}}[ \t]*)+"
-_PLAIN: Final = re.compile(rf"(?:- )?{_STAMP}(?:[-|:] +)?")
+# A level, a service or a label may stand before the time; it is kept.
+_BEFORE: Final = r"(?:<\d+>\d? ?|- )?(?P<before>\[?[A-Z]+\]?:? +|[\w.-]+ +\| |[IWEF](?=\d{4} \d\d:))?"
+_PLAIN: Final = re.compile(rf"{_BEFORE}(?:{_STAMP}(?:[-|:] +)?|(?:time|ts|timestamp)=\"?(?:{_CLOCK}){_ZONE}\"?)")
 # Some clusters write a time, the node, the time again and the node again.
 _NAMED: Final = re.compile(rf"(\S+) {_STAMP}(?:\1(?:/\S+)? +)?")
+_HOST: Final = re.compile(r"([A-Za-z][\w.-]+\w) (?! *[-|:])")
 _MOST: Final = 0.6
 _NEARLY_ALL: Final = 0.9
-_LEVELS: Final = frozenset("trace debug info notice warn warning error fatal at".split())  # noqa: SIM905
+_NO_HOST: Final = frozenset("trace debug info notice warn warning error fatal at".split())  # noqa: SIM905
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +61,7 @@ def without_header(lines: list[str]) -> Headless:
     stamped = sum(map(bool, matches))
     if stamped < _MOST * len(lines):
         return Headless(lines)
-    # One space belongs to the stamp; what follows is the indentation of the message.
-    lines = [
-        line[len(match[0].rstrip()) :].removeprefix(" ") if match else line
-        for line, match in zip(lines, matches, strict=True)
-    ]
+    lines = [_cut(line, match) if match else line for line, match in zip(lines, matches, strict=True)]
     if _NAMED.match(lines[len(lines) // 2]):
         lines = [_NAMED.sub(r"\1 ", line, count=1) if _NAMED.match(line) else line for line in lines]
     host = _common_first_word(lines)
@@ -69,8 +70,13 @@ def without_header(lines: list[str]) -> Headless:
     return Headless(lines, stamped, host)
 
 
+def _cut(line: str, stamp: re.Match[str]) -> str:
+    # One space belongs to the stamp; what follows is the indentation of the message.
+    rest = line[len(stamp[0].rstrip()) :].removeprefix(" ")
+    return stamp["before"] + rest if stamp["before"] else rest
+
+
 def _common_first_word(lines: list[str]) -> str | None:
-    counts = Counter(line.partition(" ")[0] for line in lines)
-    word, count = counts.most_common(1)[0]
-    is_name = word[:1].isalpha() and word[-1:].isalnum() and word.lower() not in _LEVELS
-    return word if is_name and count >= _NEARLY_ALL * len(lines) else None
+    counts = Counter(match[1] for line in lines if (match := _HOST.match(line)))
+    word, count = counts.most_common(1)[0] if counts else ("", 0)
+    return word if count >= _NEARLY_ALL * len(lines) and word.lower() not in _NO_HOST else None

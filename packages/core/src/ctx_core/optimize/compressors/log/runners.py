@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _STEP: Final = ("##[group]Run ", "::group::Run ")
 _STEP_END: Final = ("##[endgroup]", "::endgroup::")
 _EVENT: Final = re.compile(
-    r"(?:\S+ +){0,8}?[\[<(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|SEVERE|CRITICAL|Info|info|Error|error|Warning|warn|notice|debug|[VDIWEF](?= ))[\]>)]?[:\s]|(?:\S+ )?[\w./()@-]+(?:\[\d+\])?: "
+    r"\s*(?:\S+ +){0,8}?[\[<(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|SEVERE|CRITICAL|Info|info|Error|error|Warning|warn|notice|debug|[VDIWEF](?= ))[\]>)]?[:\s]|(?:\S+ ){0,3}?[\w./()@-]+(?:\[\d+\])?: "
 )
 _MOST: Final = 0.7
 _FEW: Final = 0.05

@@ -25,11 +25,11 @@ _PASSING: Final = re.compile(
     r"\.\.\. ?(?:ok|ignored|skipped|passed)\b|(?<!\d )\b(?:passed|skipped|xfail(?:ed)?)(?:\s+\[|\s*$)|[✓✔√]|^\s*(?:--- (?:pass|skip)|=== (?:run|pause|cont|name)|ok\s|pass\b|test result: ok)"
 )
 _SCRIPT: Final = re.compile(
-    r"\s*(?:\++ )?(?:echo|printf|trap|print\(|logger\.|console\.|raise |throw |except\b|catch\b|assert |if |elif |return |def |#(?!#)|//|set [-+])"
+    r"\s*(?:\++ )?(?:echo|printf|trap|print\(|logger\.|console\.|raise |throw |except\b|catch\b|assert |if |elif |return |def |#[ !]|// |set [-+])"
 )
-_NOUN: Final = r"(?:errors?|fail(?:ed|ures?|ing|s)?|exceptions?|problems?|vulnerabilit\w+|conflicts?|warnings?|crash\w*|alerts?|passed)\b"
+_NOUN: Final = r"(?:errors?|fail(?:ed|ures?|ing|s)?|exceptions?|problems?|vulnerabilit\w+|conflicts?|warnings?|crash\w*|alerts?|issues?|passed)\b"
 _DENIED: Final = re.compile(
-    rf"(?:0(?<![\d.,]0)|\b(?:no|zero|without(?: any)?|ignor(?:e|es|ed|ing)|suppress\w*|any|if)) (?:\w+ )?{_NOUN}"
+    rf"(?i)(?:0(?<![\d.,]0)|\b(?:no|zero|without(?: any)?|ignor(?:e|es|ed|ing)|suppress\w*|any|if)) (?:\w+ )?{_NOUN}"
     r"|(?:errors?|fail(?:ed|ures?|ing)?|exceptions?|warnings?|problems?|code|status)(?: ?[:=] ?| )(?:0(?=$|[,;)\]}|\s])|(?:no|none|null|<?nil>?|false|\[\]|\{\}|\"\"|'')\s*(?=$|[,;)\]}|]))"
 )
 _VERDICT: Final = (
@@ -37,26 +37,29 @@ _VERDICT: Final = (
         r"^\s*(?:##\[error\]|::error|fail(?:ed|ure)?[!:\s]|--- fail:|test result: failed|npm err! (?:code|errno)|make(?:\[\d+\])?: \*\*\*|tests?:?\s.*\bfailed)"
     ),
     re.compile(
-        r"\d (?:tests? |specs? |examples? |assertions? )?(?:failed|failing|failures?|errors?|problems?|vulnerabilit\w+|passed)\b"
+        r"\d (?:tests? |specs? |examples? |assertions? )?(?:failed|failing|failures?|errors?|problems?|vulnerabilit\w+|issues?|passed)\b"
     ),
     re.compile(r"exit(?:ed|ing)? (?:with )?(?:code|status):? -?[1-9]"),
     re.compile(r"build fail|tests? failed|unsuccessfully|failures?: [1-9]|\.{3,}\s*failed\s*$"),
 )
 _PHRASE: Final = re.compile(
-    r"not found|no such file|timed out|core dumped|out of memory|non-?zero|undefined (?:reference|symbol)|got\b.*\bwant\b|want\b.*\bgot\b|bad gateway"
-    r"|^\s*(?:expected|received|actual|left|right)\b.*:|^e {2,}\S|^[ef][/\d]|^\d+ +\d+ +[ef] |not (?:permitted|accessible|a valid)|expected\b.*\b(?:got|but|received|actual)\b"
+    r"not found|no such |timed out|core dumped|out of memory|non-?zero|undefined:? |got\b.*\bwant\b|want\b.*\bgot\b|bad gateway|data race|shutdown signal|signal \d|terminate called"
+    r"|no space left|rate limit|permission denied|access denied|access to the resource is denied|connection refused|merge conflict|\[rejected\]|could not resolve|unknown authority|would (?:be )?reformat"
+    r"|^\s*(?:expected|received|actual|left|right|got|want)\b.*:|^e {2,}\S|^e: |^[ef](?:/|\d{4} )|^\s*\d+ +\d+ +[ef] |not (?:permitted|accessible|a valid)"
+    r"|expected\b.*\b(?:got|but|received|actual)\b"
 )
 _DEBUG: Final = re.compile(
     r"(?:\S+ ){0,3}?[\[<(]?(?:debug|trace|verbose)[\]>):]?\s|.*(?:\blevel=|\"level\": ?\")(?:debug|trace|info)\b"
 )
 _LEVEL: Final = re.compile(
-    r"(?:\S+ +){0,6}?[\[<(]?(?:error|err|fatal|severe|critical|crit|emerg|alert|panic)[\]>)!]*[: ]|(?:\S+: )?(?:\w*error|\w*exception|panic|fatal)\b|[ef][/\d]|(?:\d+ +){0,2}[ef] |.*(?:level=|\"level\": ?\")(?:err|fatal|crit)"
+    r"(?:\S+ +){0,6}?[\[<(]?(?:error|err|fatal|severe|critical|crit|emerg|alert|panic)[\]>)!]*[: ]|(?:\S+: )?(?:\w*error|\w*exception|panic|fatal)\b|[ef](?:/|\d{4} )|\s*(?:\d+ +){0,2}[ef] |.*(?:level=|\"level\": ?\")(?:err|fatal|crit)"
 )
 # Said to have been meant: worth a look, but no failure.
 _MEANT: Final = re.compile(
     r"\bsuccessfully\b|\bas expected\b|\bcorrectly\b|\bexpected (?:panic|error|failure|exception)s?\b"
 )
 _NEGATION: Final = re.compile(r"\bnot\b|n't\b")
+_STATUS: Final = re.compile(r"(?:\" |\bstatus(?: code)?[=:]? ?\"?|\bHTTP/?[\d.]*:? )([45])\d\d\b")
 _SERIOUS: Final = re.compile(
     r"error|fail|fatal|panic|exception|traceback|critical|segfault|killed|abort|corrupt|timed out|not found|exit(?:ed)? (?:code|status)|denied|refused|错误|失败"
 )
@@ -68,8 +71,8 @@ def severity(line: str, signs: int) -> Severity:
     if _SCRIPT.match(low) or "|| {" in low or ">&2" in low or (signs & Sign.PASSING and _PASSING.search(low)):
         return Severity.CALM
     if signs & (Sign.STRONG | Sign.WARNING) and (signs & Sign.DENIAL or "0" in low):
-        rest = _DENIED.sub("", low)
-        signs, low = (signs_of(rest), rest) if rest != low else (signs, low)
+        rest = _DENIED.sub("", line)
+        signs, low = (signs_of(rest), rest.lower()) if rest != line else (signs, low)
     if not signs & (Sign.STRONG | Sign.PHRASE):
         return _mild(signs)
     if any(pattern.search(low) for pattern in _VERDICT):
@@ -102,6 +105,14 @@ def alarm(line: str, start: int, end: int) -> int | None:
     return match.start() if match else None
 
 
+def of_status(line: str) -> Severity:
+    """Rate the HTTP status that a line of an access log reports."""
+    status = _STATUS.search(line)
+    if not status:
+        return Severity.CALM
+    return Severity.ERROR if status[1] == "5" else Severity.WARNING
+
+
 def counts_nothing(line: str) -> bool:
     """Say whether a line is calm only because its count is 0, so that the same line with another count is not."""
-    return bool(_DENIED.search(line.lower()))
+    return bool(_DENIED.search(line))

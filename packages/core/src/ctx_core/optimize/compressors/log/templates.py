@@ -11,7 +11,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.optimize.compressors.log.severity import Severity, counts_nothing, severity
+from ctx_core.optimize.compressors.log.severity import Severity, counts_nothing, of_status, severity
 from ctx_core.optimize.compressors.log.words import Sign, Vocabulary
 
 if TYPE_CHECKING:
@@ -89,21 +89,25 @@ def _rated(
     lines: list[str], members: list[int], signs: int, echoed: Collection[int]
 ) -> Iterator[tuple[Severity, list[int]]]:
     aloud = [index for index in members if index not in echoed] if signs & _TROUBLE else None
-    if not aloud:
-        yield Severity.CALM, members
-    elif len(aloud) > 1 and counts_nothing(lines[aloud[0]]):
-        yield from _by_rating(lines, aloud, signs)
+    if aloud and len(aloud) > 1 and counts_nothing(lines[aloud[0]]):
+        yield from _by_rating({text: severity(text, signs) for text in {lines[index] for index in aloud}}, lines, aloud)
+    elif aloud and (rating := severity(lines[aloud[0]], signs)):
+        yield rating, aloud
+    elif signs & Sign.STATUS:
+        yield from _by_rating({text: of_status(text) for text in {lines[index] for index in members}}, lines, members)
     else:
-        yield severity(lines[aloud[0]], signs), aloud
+        yield Severity.CALM, members
 
 
-def _by_rating(lines: list[str], members: list[int], signs: int) -> Iterator[tuple[Severity, list[int]]]:
-    """Part lines such as `3 errors` from the `0 errors` that look like them."""
-    ratings = {text: severity(text, signs) for text in {lines[index] for index in members}}
+def _by_rating(
+    ratings: dict[str, Severity], lines: list[str], members: list[int]
+) -> Iterator[tuple[Severity, list[int]]]:
+    """Part lines such as `3 errors` from the `0 errors` that look like them, and `status 500` from `status 200`."""
     parts: dict[Severity, list[int]] = {}
     for index in members:
         parts.setdefault(ratings[lines[index]], []).append(index)
-    yield from parts.items()
+    for rating, part in parts.items():
+        yield rating, part
 
 
 def _unnamed(word: bytes) -> bytes:

@@ -19,28 +19,32 @@ class Sign(IntFlag):
     PHRASE = 8
     DENIAL = 16
     PASSING = 32
+    STATUS = 64
 
 
 _SIGNS: Final = {
     Sign.STRONG: """
-        error errors err fail fails failed failing failure failures fatal panic panicked exception exceptions traceback critical severe
-        emerg emergency alert crit abort aborted aborting segfault segmentation sigsegv sigabrt sigkill sigterm sigbus sigill sigfpe killed
-        oom oom-kill oom-killer oomkilled crash crashed crashes crashing assertion corrupt corrupted corruption deadlock unhandled uncaught
-        errno vulnerabilities vulnerability undefined-reference unsuccessful unsuccessfully errored
+        error errors err fail fails failed failing failure failures failure/error fatal panic panicked exception exceptions traceback critical
+        severe emerg emergency alert crit abort aborted aborting segfault segmentation sigsegv sigabrt sigkill sigterm sigbus sigill sigfpe killed
+        oom oom-kill oom-killer oomkilled crash crashed crashes crashing crashloopbackoff imagepullbackoff errimagepull assertion corrupt corrupted
+        corruption deadlock unhandled uncaught errno errored vulnerabilities vulnerability unsuccessful unsuccessfully
+        enoent eacces eperm econnrefused econnreset etimedout enotfound eaddrinuse enospc enomem eresolve elifecycle
         fehler fehlgeschlagen erreur échec échoué fallo fallido errore ошибка сбой ✗ ✘ ✖ ❌ × ●
     """,
     Sign.WEAK: """
         cannot can't couldn't unable denied refused unreachable forbidden unauthorized invalid unresolved unavailable mismatch mismatched
-        timeout timeouts expired conflict conflicts rejected dubious broken enoent eacces econnrefused etimedout econnreset eaddrinuse
-        interrupted unexpected violation overflow underflow terminated illegal unrecognized unsupported incorrect missing
+        timeout timeouts expired conflict conflicts rejected dubious broken interrupted unexpected violation overflow underflow terminated illegal
+        unrecognized unsupported incorrect missing exceeded canceled cancelled insufficient back-off backoff evicted untrusted
     """,
     Sign.WARNING: "warn warning warnings",
     Sign.PHRASE: """
         exit exited exiting exitcode found such timed core memory gateway permitted accessible valid non-zero nonzero returned got want left right
-        expected received actual passed problems problem undefined not e f status_code reference
+        expected received actual passed problems problem issues issue undefined not e f e0 f0 reference race signal terminate space limit denied
+        refused conflict rejected resolve reformat reformatted authority
     """,
     Sign.DENIAL: "no none null nil zero without ignore ignores ignored ignoring suppress suppressed any if false",
     Sign.PASSING: "ok ignored skipped passed xfail xfailed pass skip run pause cont name ✓ ✔ √",
+    Sign.STATUS: "http http/0.0 http/0 status",
 }
 _OF_WORD: Final[dict[str, int]] = {}
 for _sign, _words in _SIGNS.items():
@@ -50,7 +54,10 @@ _WITHOUT_SPACES: Final = ("错误", "失败", "异常", "エラー", "失敗", "
 # Paths, options and identifiers are one piece, so `src/error.rs` is no error.
 _PIECE: Final = re.compile(r"[^\s()\[\]{}<>:;,=\"#|*+&^%$@!?`\\]+")
 _VALUE: Final = re.compile(rb"[A-Za-z0-9_.:%+-]*0[A-Za-z0-9_.:%+-]*|^(?:[0-9a-f]{6,}-?)+$")
-_ENDINGS: Final = ("error", "exception", "failure")
+# `ConnectionError` is one, the crate `thiserror` and the `error` of `logger.error` are not.
+_TYPE_NAME: Final = re.compile(r"[a-zA-Z](?:Error|Exception|Failure)$")
+# A diagnostic's place, `main.go:12:2:`, at the head of a line that may hold no word of alarm.
+_PLACE: Final = b":0:0:"
 
 
 class Word(NamedTuple):
@@ -65,25 +72,21 @@ class Vocabulary(dict[bytes, Word]):
 
     def __missing__(self, word: bytes) -> Word:
         mask = _VALUE.sub(b"#", word) if b"0" in word else word
-        read = self[word] = Word(mask, signs_of(word.decode("utf-8", "replace")))
+        signs = signs_of(word.decode("utf-8", "replace"))
+        read = self[word] = Word(mask, signs | Sign.WEAK if _PLACE in word else signs)
         return read
 
 
 def signs_of(text: str) -> int:
-    """Return the signs of all pieces of `text`."""
+    """Return the signs of all pieces of `text`; dots that fill a line part its words."""
     signs = 0
-    for piece in _PIECE.findall(text.lower()):
+    for piece in _PIECE.findall(text.replace("..", " ")):
         stem = piece.strip("._-/'")
-        signs |= _OF_WORD.get(stem, 0)
-        if (stem.endswith(_ENDINGS) and "/" not in stem and _is_type_name(stem.rpartition(".")[2])) or (
+        signs |= _OF_WORD.get(stem.lower(), 0)
+        if (_TYPE_NAME.search(stem) and "/" not in stem) or (
             not stem.isascii() and any(mark in stem for mark in _WITHOUT_SPACES)
         ):
             signs |= Sign.STRONG
-        elif stem.endswith("warning") and stem.isalpha():
+        elif stem.endswith("Warning"):
             signs |= Sign.WARNING
     return signs
-
-
-def _is_type_name(name: str) -> bool:
-    """Tell `ConnectionError` from the `error` of `logger.error`."""
-    return name.isalpha() and name not in _ENDINGS
