@@ -35,7 +35,7 @@ _ADDRESSED: Final = re.compile(
 )
 _PRINTED: Final = re.compile(
     r"\s|[-=+#*|>$@/\\{}()\[\]0-9]|\w+[=:]\S|\S+\.\S+:|(?:[\w$]+\.)*\w*(?:Error|Exception|Failure|Warning)\b"
-    r"|(?:error|warning|note|FAIL\w*|PASS\w*|ERROR\w*|ok)\b|Caused by|Traceback|Exception in|goroutine |panic|make|npm "
+    r"|E {3}|(?:error|warning|note|FAIL\w*|PASS\w*|ERROR\w*|ok)\b|Caused by|Traceback|Exception in|goroutine |panic|make|npm "
 )
 _DETECTED: Final = {
     "json": Detection(content_type=ContentType.JSON, language="json"),
@@ -118,9 +118,10 @@ def _of_block(block: Segment, kind: ContentType) -> Iterator[Segment]:
     if block.spoken:
         yield block
         return
-    for part in _fenced(block.text):
+    parts = list(_fenced(block.text))
+    for i, part in enumerate(parts):
         if part.detection is None:
-            yield from _pasted(part.text, kind)
+            yield from _pasted(part.text, kind, is_first=i == 0, is_last=i == len(parts) - 1)
         else:
             yield part
 
