@@ -144,12 +144,10 @@ def _fenced(text: str) -> Iterator[Segment]:
     yield Segment(text=text[done:])
 
 
-def _pasted(text: str, kind: ContentType) -> Iterator[Segment]:
-    """Yield the words before and after something pasted on their own."""
-    if text.startswith(COMPACT_JSON):
-        yield Segment(text=text, detection=_DETECTED["json"])
-        return
-    start, end = _spoken_head(text), _spoken_tail(text)
+def _pasted(text: str, kind: ContentType, *, is_first: bool, is_last: bool) -> Iterator[Segment]:
+    """Yield the words before and after something pasted on their own, at the ends of the whole text."""
+    start = _spoken_head(text) if is_first else 0
+    end = _spoken_tail(text) if is_last else len(text)
     if start >= end:
         start, end = 0, len(text)
     yield Segment(text=text[:start], detection=_LABEL, spoken=True)
