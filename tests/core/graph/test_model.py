@@ -4,11 +4,12 @@ import pickle
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ctx_core.errors import InvalidBundle, NodeNotFound
 from ctx_core.graph.model import Bundle, Node, NodeDetail, Provenance, Relation, RelationClass
 from ctx_core.testing.graphs import bundles
-from hypothesis import given
-from hypothesis import strategies as st
 
 A, B = Node(node_id="a", title="Alarm"), Node(node_id="b", title="Fuse")
 
@@ -76,9 +77,9 @@ def test_two_relations_of_one_type_between_two_nodes_both_live():
             ),
             "'r1'",
         ),
-        (lambda: Bundle(root_node_id="a", nodes=[A, "b"]), "'b'"),
+        (lambda: Bundle.from_dict({"root_node_id": "a", "nodes": [A, "b"]}), "'b'"),
         (lambda: Node(node_id=" "), "node_id"),
-        (lambda: Node(node_id=None), "node_id"),
+        (lambda: Node.from_dict({"node_id": None}), "node_id"),
         (lambda: cause(semantic_class="because"), "known are causal, motivational"),
         (lambda: cause(sequence=-1), "sequence"),
         (lambda: cause(sequence=True), "sequence"),
@@ -122,7 +123,7 @@ def test_empty_values_stay_out_of_plain_values():
 
 def test_parts_may_be_given_as_plain_values():
     node = {"node_id": "a", "provenance": {"source_kind": "human", "source_agent": "Ana"}}
-    bundle = Bundle(root_node_id="a", nodes=[node])
+    bundle = Bundle.from_dict({"root_node_id": "a", "nodes": [node]})
     assert bundle.root.provenance == Provenance(source_kind="human", source_agent="Ana")
     assert bundle.node("a") is bundle.root
     with pytest.raises(NodeNotFound):

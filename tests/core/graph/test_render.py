@@ -5,6 +5,10 @@ import pickle
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inline_snapshot import snapshot
+
 from ctx_core.errors import InvalidInput, NodeNotFound
 from ctx_core.graph.model import Bundle, Node, NodeDetail, Relation
 from ctx_core.graph.render import render
@@ -12,9 +16,6 @@ from ctx_core.graph.text import Style
 from ctx_core.graph.tiers import Tier
 from ctx_core.testing.graphs import HOSTILE, bundles
 from ctx_core.tokens import TokenCounter
-from hypothesis import given
-from hypothesis import strategies as st
-from inline_snapshot import snapshot
 
 BUDGETS = st.one_of(st.integers(0, 60), st.integers(0, 400), st.none())
 COUNT = TokenCounter()
@@ -40,7 +41,7 @@ def reread(text):
 
 
 def node(node_id, **said):
-    return Node(node_id=node_id, **{"title": f"the {node_id}", **said})
+    return Node.from_dict({"node_id": node_id, "title": f"the {node_id}", **said})
 
 
 def rel(source, target, relation_type="LEADS_TO", **said):

@@ -1,0 +1,171 @@
+"""What a reader of a render could know: which facts it shows, which nodes it names, what leads to what."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.graph.facts import Facts
+from ctx_core.graph.model import RelationClass
+from ctx_core.graph.text import one_line, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from ctx_core.graph.facts import Fact
+    from ctx_core.graph.model import Bundle, Relation
+    from ctx_core.graph.render import RenderedContext
+
+_ID: Final = re.compile(r"(?<![\w>/.-])[A-Za-z][A-Za-z0-9]*(?:[-_:/.][A-Za-z0-9]+)*(?![\w>-])")
+_SEPARATORS: Final = "-_:/."
+_FAMILY: Final = re.compile(rf"[A-Za-z]+[{_SEPARATORS}]?")
+_ALIAS: Final = re.compile(r"\bnode (\d+)\b|\[(\d+)\]|\b(\w+)>(\w+)\b", re.IGNORECASE)
+# Types that read from effect to cause: CAUSED_BY, BECAUSE, DERIVED_FROM.
+_PASSIVE: Final = re.compile(r"(?:^|[_\s-])(?:BY|FROM|BECAUSE|DUE_TO)(?:$|[_\s-])", re.IGNORECASE)
+_LEAST_TITLE: Final = 3
+
+
+class Evidence:
+    """The facts of a bundle, and which of them a render shows."""
+
+    def __init__(self, rendered: RenderedContext, bundle: Bundle) -> None:
+        self.bundle = bundle
+        self.facts = Facts(bundle)
+        self.text = rendered.text
+        self.decisions = {relation.decision_id for relation in bundle.relations if relation.decision_id}
+        self._lines = {s.relation_id: s.text for s in rendered.sections if s.kind == "relation"}
+        self._named = {section.node_id for section in rendered.sections}
+        self._by_alias = {alias: node_id for node_id, alias in rendered.aliases.items()}
+        self._spine_nodes = frozenset(rendered.spine.node_ids)
+        self._spine_relations = frozenset(relation.relation_id for relation in rendered.spine.relations)
+
+    @cached_property
+    def shows_reason(self) -> bool:
+        """Whether the text states why about anything."""
+        return any(fact.is_reason and self.shows(fact) for fact in self.facts.all)
+
+    def shows(self, fact: Fact) -> bool:
+        """Say whether the text states a fact in full."""
+        place = self._lines.get(fact.relation_id, "") if fact.relation_id else self.text
+        written = (quoted(fact.text), one_line(fact.text), json.dumps(fact.text, ensure_ascii=False)[1:-1])
+        return any(text in place for text in written)
+
+    def shows_relation(self, relation: Relation) -> bool:
+        """Say whether the text has a line about a relation."""
+        return relation.relation_id in self._lines
+
+    def shows_node(self, node_id: str) -> bool:
+        """Say whether the text names a node, or mentions it in a relation."""
+        return node_id in self._named or node_id in self._on_lines
+
+    @cached_property
+    def _on_lines(self) -> frozenset[str]:
+        shown = filter(self.shows_relation, self.bundle.relations)
+        return frozenset(end for relation in shown for end in (relation.source_node_id, relation.target_node_id))
+
+    def title(self, node_id: str) -> str:
+        """Return what a node is called."""
+        return self.bundle.nodes_by_id[node_id].title or node_id
+
+    def nodes_named(self, text: str) -> list[str]:
+        """Return the nodes that a text names by id, title or alias; a title inside a longer one does not count."""
+        lowered = text.lower()
+        found: list[tuple[int, int, str]] = []
+        for name, node_ids in self._names.items():
+            at = lowered.find(name)
+            if at >= 0 and _is_whole(lowered, at, at + len(name)):
+                found += [(at, at + len(name), node_id) for node_id in node_ids]
+        for match in _ALIAS.finditer(text):
+            found += [(*match.span(), self._by_alias[alias]) for alias in match.groups() if alias in self._by_alias]
+        outer = [f for f in found if not any(o is not f and _encloses(o, f) for o in found)]
+        return list(dict.fromkeys(node_id for _, _, node_id in sorted(outer) if node_id in self.bundle.nodes_by_id))
+
+    @cached_property
+    def _names(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = defaultdict(list)
+        for node in self.bundle.nodes:
+            names[node.node_id.lower()].append(node.node_id)
+            title = node.title.strip().lower()
+            if len(title) >= _LEAST_TITLE and title != node.node_id.lower():
+                names[title].append(node.node_id)
+        return names
+
+    def id_like(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield what in a text is an id of this bundle, or is built like one and appears in no fact."""
+        for match in _ID.finditer(text):
+            token = match.group()
+            known = token in self.bundle.nodes_by_id or token in self.decisions
+            if known or (self._is_like_an_id(token) and not self.facts.knows(token)):
+                yield match.start(), token
+
+    def _is_like_an_id(self, token: str) -> bool:
+        """Say whether a token begins as ids of this bundle do; a bare letter and digits must do so more than once."""
+        family = _family(token)
+        return family is not None and self._families[family] > (0 if family[-1] in _SEPARATORS else 1)
+
+    @cached_property
+    def _families(self) -> Counter[str]:
+        families = map(_family, (*self.bundle.nodes_by_id, *self.decisions))
+        return Counter(family for family in families if family is not None)
+
+    @cached_property
+    def reasons(self) -> list[str]:
+        """The reasons of the bundle, in words, the longest first."""
+        texts = {fact.text for fact in self.facts.all if fact.is_reason and " " in fact.text}
+        return sorted(texts, key=len, reverse=True)
+
+    def reasons_of(self, node_ids: Collection[str]) -> list[Fact]:
+        """Return the reasons stated about some nodes, or all reasons when no nodes are given."""
+        reasons = [fact for fact in self.facts.all if fact.is_reason]
+        return [fact for fact in reasons if not node_ids or not set(node_ids).isdisjoint(fact.node_ids)]
+
+    def is_about(self, fact: Fact, node_ids: Collection[str]) -> bool:
+        """Say whether a fact speaks of any of the nodes, directly or along the spine; true when none are given."""
+        subjects = set(node_ids) - set(self.nodes_named(fact.text))
+        if not subjects or not subjects.isdisjoint(fact.node_ids):
+            return True
+        return fact.relation_id in self._spine_relations and not self._spine_nodes.isdisjoint(subjects)
+
+    def leads(self, cause: str, effect: str) -> Relation | None:
+        """Return the last relation of the shortest explained way from a cause to an effect, if there is one."""
+        came: dict[str, Relation | None] = {cause: None}
+        ring = [cause]
+        while ring and effect not in came:
+            steps = [step for node_id in ring for step in self._effects.get(node_id, ())]
+            ring = []
+            for node_id, relation in steps:
+                if node_id not in came:
+                    came[node_id] = relation
+                    ring.append(node_id)
+        return came.get(effect)
+
+    @cached_property
+    def _effects(self) -> dict[str, list[tuple[str, Relation]]]:
+        effects: dict[str, list[tuple[str, Relation]]] = defaultdict(list)
+        for relation in self.bundle.relations:
+            if relation.semantic_class is not RelationClass.STRUCTURAL or relation.rationale:
+                ends = relation.source_node_id, relation.target_node_id
+                cause, effect = ends[::-1] if _PASSIVE.search(relation.relation_type) else ends
+                effects[cause].append((effect, relation))
+        return effects
+
+
+def _family(token: str) -> str | None:
+    """Return the beginning that ids of one kind share, `node-` of `node-9f86`; None for a plain word."""
+    if not any(character.isdigit() for character in token):
+        return None
+    match = _FAMILY.match(token)
+    return match.group().lower() if match else None
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Say whether a span of text is not part of a longer word."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not (before.isalnum() or before in ("-", "_")) and not (after.isalnum() or after in ("-", "_"))
+
+
+def _encloses(outer: tuple[int, int, str], inner: tuple[int, int, str]) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1] and outer[1] - outer[0] > inner[1] - inner[0]
