@@ -55,9 +55,9 @@ def compare(nodes: list[TextNode], budget: int) -> None:
             prompt = str(engine.query("Which error did the replica report?"))
             sent[name] += COUNT(prompt)
             kept[name] += NEEDLE in prompt
-    for name in sent:
+    for name, tokens in sent.items():
         print(
-            f"{name:8} postprocessor: {sent[name]} tokens sent over {len(batches)} questions, needles kept {kept[name]}/{len(batches)}"
+            f"{name:8} postprocessor: {tokens} tokens over {len(batches)} questions, needles {kept[name]}/{len(batches)}"
         )
     print(f"ratio {sent['with'] / sent['without']:.3f}")
 
