@@ -110,6 +110,6 @@ class Assignment:
     def _sealed(self, shorter: Compressed) -> Draft:
         text = shorter.text
         if self.carried or not shorter.lossless:
-            text = f"{text}\n{self.footer}" if text else self.footer
+            text = "\n".join(filter(None, (text.rstrip("\n"), self.footer)))
         tokens = self.tokens if text == self.text else self.counter.count(text)
         return Draft(text=text, tokens=tokens, omissions=shorter.omissions, body=shorter.text)

@@ -240,7 +240,7 @@ class ContextOptimizer:
         if ref is None and not work.carried:
             if not is_forced:
                 return self._untouched(work.text, work.tokens, work.kind)
-            shown = f"{draft.body}\n{_NOT_KEPT}".lstrip("\n") if draft.omissions else draft.text
+            shown = "\n".join(filter(None, (draft.body.rstrip("\n"), _NOT_KEPT))) if draft.omissions else draft.text
             tokens = self.counter.count(shown)
         telemetry.metric("ctx.optimize.ratio", tokens / work.tokens, content_type=work.kind)
         return CompressResult(

@@ -73,10 +73,10 @@ def segments(text: str, kind: ContentType = ContentType.TEXT) -> list[Segment]:
         text: Any string.
         kind: What it looks like as a whole; JSON is only looked for between words and log lines.
     """
-    unwrapped = _unwrapped(text) if kind is ContentType.JSON else text
-    if unwrapped is not text:
-        kind = ContentType.TEXT
-    parts = [part for block in _blocks(unwrapped) for part in _of_block(block, kind)]
+    if kind is ContentType.JSON and text:
+        unwrapped = _unwrapped(text)
+        return [Segment(text=text)] if unwrapped is text else segments(unwrapped)
+    parts = [part for block in _blocks(text) for part in _of_block(block, kind)]
     return [part for part in parts if part.text]
 
 
@@ -115,7 +115,7 @@ def _blocks(text: str) -> Iterator[Segment]:
 
 
 def _of_block(block: Segment, kind: ContentType) -> Iterator[Segment]:
-    if block.spoken:
+    if block.spoken or block.text.startswith(COMPACT_JSON):
         yield block
         return
     parts = list(_fenced(block.text))
