@@ -505,3 +505,29 @@ def test_an_interrupt_inside_a_tool_passes_through(engine):
     _, agent = agent_of(script, [confirm], ContextMiddleware(engine), checkpointer=InMemorySaver())
     assert ask(agent, "Go.")["__interrupt__"][0].value == "sure?"
     assert agent.invoke(Command(resume="yes"), CONFIG)["messages"][-2].text == "yes"
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_what_left_the_window_is_one_call_of_the_tool_away(archive, rows, is_async):
+    @tool
+    def orders(page: int) -> str:
+        """List the orders of a page."""
+        return rows(40, start=page * 100)
+
+    steps = paging(14)
+
+    def script(prompt):
+        results = results_in(prompt)
+        if results and results[-1].name == "retrieve_original":
+            return AIMessage("done")
+        answer = steps(prompt)
+        return (
+            answer if answer.tool_calls else calls(("back", "retrieve_original", {"ref": "earlier", "query": "#131"}))
+        )
+
+    model, agent = agent_of(script, [orders], ContextMiddleware(ContextEngine(archive=archive), max_tokens=3000))
+    asked = {"messages": [HumanMessage("List all.")]}
+    await agent.ainvoke(asked, CONFIG) if is_async else agent.invoke(asked, CONFIG)
+    shown = model.prompts[-1]
+    assert not any('"#131"' in message.text for message in shown[:-1])
+    assert '"#131"' in results_in(shown)[-1].text

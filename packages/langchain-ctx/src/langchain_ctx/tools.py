@@ -16,55 +16,54 @@ if TYPE_CHECKING:
 RETRIEVAL_TOOL: Final = "retrieve_original"
 _MARK: Final = "ctx_retrieval"
 _REF: Final = re.compile(r"[0-9a-f]{12,64}", re.IGNORECASE)
+_LAST: Final = 2**31
 _DESCRIPTION: Final = (
     "Returns the full original of content that was shortened, page by page. "
     "Shortened content ends in a line `<!-- CCR:… -->`; pass the digits after `CCR:` as `ref`."
 )
 
 
-class _Arguments(BaseModel):
+class RetrievalArguments(BaseModel):
+    """What a model asks the tool for."""
+
     ref: Annotated[str, Field(description="The digits after `CCR:` in the shortened content.")]
     query: Annotated[str | None, Field(description="Only lines that hold a word of this, with their numbers.")] = None
     first_line: Annotated[int | None, Field(description="First line wanted, counted from 1.")] = None
     last_line: Annotated[int | None, Field(description="Last line wanted, included.")] = None
     page: Annotated[int, Field(description="Which page of the answer, counted from 1.")] = 1
 
+    def excerpt(self) -> dict[str, Any]:
+        """Return the part that is asked for, as the core names it."""
+        is_whole = self.first_line is None and self.last_line is None
+        lines = None if is_whole else (self.first_line or 1, self.last_line or _LAST)
+        return {"query": self.query, "lines": lines, "page": self.page}
 
-def retrieve_original_tool(optimizer: ContextOptimizer, *, name: str = RETRIEVAL_TOOL) -> BaseTool:
+    def digits(self) -> str:
+        """Return the reference without whatever the model copied along with it."""
+        found = _REF.search(self.ref)
+        return found.group() if found else self.ref
+
+
+def retrieve_original_tool(
+    optimizer: ContextOptimizer, *, name: str = RETRIEVAL_TOOL, description: str = _DESCRIPTION
+) -> BaseTool:
     """Return a tool that gives a model the originals of what `optimizer` shortened.
 
     Give the optimizer `retrieval_tool=name`, so that its hints say so. What the tool returns comes in pages, and
     `ContextMiddleware` never shortens it again. An unknown or expired reference is an error the model can read.
     """
 
-    def request(
-        ref: str, query: str | None, first_line: int | None, last_line: int | None, page: int
-    ) -> dict[str, Any]:
-        found = _REF.search(ref)
-        lines = None if first_line is None and last_line is None else (first_line or 1, last_line or _LAST)
-        return {"ref": found.group() if found else ref, "query": query, "lines": lines, "page": page}
-
-    def retrieve(
-        ref: str,
-        query: str | None = None,
-        first_line: int | None = None,
-        last_line: int | None = None,
-        page: int = 1,
-    ) -> str:
+    def retrieve(**arguments: Any) -> str:
+        asked = RetrievalArguments(**arguments)
         try:
-            return optimizer.retrieve(**request(ref, query, first_line, last_line, page))
+            return optimizer.retrieve(asked.digits(), **asked.excerpt())
         except (NotFound, InvalidInput) as error:
             raise ToolException(str(error)) from error
 
-    async def aretrieve(
-        ref: str,
-        query: str | None = None,
-        first_line: int | None = None,
-        last_line: int | None = None,
-        page: int = 1,
-    ) -> str:
+    async def aretrieve(**arguments: Any) -> str:
+        asked = RetrievalArguments(**arguments)
         try:
-            return await optimizer.aretrieve(**request(ref, query, first_line, last_line, page))
+            return await optimizer.aretrieve(asked.digits(), **asked.excerpt())
         except (NotFound, InvalidInput) as error:
             raise ToolException(str(error)) from error
 
@@ -72,8 +71,8 @@ def retrieve_original_tool(optimizer: ContextOptimizer, *, name: str = RETRIEVAL
         func=retrieve,
         coroutine=aretrieve,
         name=name,
-        description=_DESCRIPTION,
-        args_schema=_Arguments,
+        description=description,
+        args_schema=RetrievalArguments,
         handle_tool_error=True,
         metadata={_MARK: True},
     )
@@ -82,6 +81,3 @@ def retrieve_original_tool(optimizer: ContextOptimizer, *, name: str = RETRIEVAL
 def is_retrieval_tool(tool: object) -> bool:
     """Say whether `tool` gives originals back, under whatever name it is bound."""
     return isinstance(tool, BaseTool) and bool((tool.metadata or {}).get(_MARK))
-
-
-_LAST: Final = 2**31

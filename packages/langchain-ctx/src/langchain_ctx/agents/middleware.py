@@ -23,6 +23,7 @@ from ctx_core.optimize.optimizer import MIN_BUDGET, ContextOptimizer
 from ctx_core.rehydrate.inject import inject
 from ctx_core.rehydrate.summary import without_notes
 from langchain_ctx.agents.cache_marks import marked
+from langchain_ctx.agents.earlier import DESCRIPTION, EARLIER, earlier_turns
 from langchain_ctx.agents.state import ContextState, Memory
 from langchain_ctx.agents.tool_results import ToolResult, map_tool_messages
 from langchain_ctx.messages import all_to_core, all_to_host, to_core, to_host
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from langchain.agents.middleware import ModelRequest, ToolCallRequest
     from langchain_core.messages import AnyMessage
     from langchain_core.tools import BaseTool
+    from langgraph.prebuilt import ToolRuntime
     from langgraph.runtime import Runtime
 
 _T = TypeVar("_T")
@@ -62,7 +64,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     - A tool's result is optimized once, when the tool returns, and its original is kept.
     - Before each model call, turns that no longer fit leave the state for the archive, and what the user refers to comes back.
     - The prompt's prefix is kept byte-stable and marked for caching; a prompt the model finds too long is sent again, shorter.
-    - The model gets a tool, `retrieve_original`, for whatever was shortened; what it returns is not shortened again.
+    - The model gets a tool, `retrieve_original`, for whatever was shortened and for messages that left; what it returns is
+      not shortened again.
 
     No stage ever fails the agent: one that raises is skipped with a warning, unless the engine is strict. Archives belong to
     the run's `user_id` (its context or `configurable`); without one, to the thread alone.
@@ -103,7 +106,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         self.user_id = user_id
         self.graph_root = graph_root
         self.cache_marks = cache_marks
-        self.tools = [retrieve_original_tool(self.engine.optimizer, name=self.engine.optimizer.retrieval_tool or tool)]
+        optimizer = self.engine.optimizer
+        self.tools = [retrieve_original_tool(optimizer, name=optimizer.retrieval_tool or tool, description=DESCRIPTION)]
 
     @property
     def name(self) -> str:
@@ -112,13 +116,14 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
         """Optimize what the tool returns."""
-        return self._optimized(request, handler(request))
+        return self._optimized(request, handler(self._resolved(request)))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
     ) -> ToolResult:
         """Optimize what the tool returns, in a worker thread."""
-        return await run_in_executor(None, self._optimized, request, await handler(request))
+        result = await handler(await run_in_executor(None, self._resolved, request))
+        return await run_in_executor(None, self._optimized, request, result)
 
     def before_model(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Evict, archive and rehydrate."""
@@ -159,6 +164,18 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         raise AssertionError  # the last round returns or raises
 
     # At the tool.
+
+    def _resolved(self, request: ToolCallRequest) -> ToolCallRequest:
+        """Let the model ask for whatever left the window of its thread, under one name."""
+        if not is_retrieval_tool(request.tool) or request.tool_call["args"].get("ref") != EARLIER:
+            return request
+        return self._guarded("wrap_tool_call", lambda: self._with_earlier(request), otherwise=request)
+
+    def _with_earlier(self, request: ToolCallRequest) -> ToolCallRequest:
+        memory, scope = self._memory(request.state), self._scope(request.runtime)
+        text = earlier_turns(self.engine, owner=scope.user_id or memory.owner, session_id=scope.session_id)
+        ref = self.engine.optimizer.store.put(text or "Nothing has left the conversation yet.")
+        return request.override(tool_call={**request.tool_call, "args": {**request.tool_call["args"], "ref": ref}})
 
     def _optimized(self, request: ToolCallRequest, result: ToolResult) -> ToolResult:
         if is_retrieval_tool(request.tool):
@@ -279,7 +296,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         remembered = self._remembered(state)
         return Memory(**remembered) if remembered else Memory(owner=uuid4().hex)
 
-    def _scope(self, runtime: Runtime[Any] | None) -> Scope:
+    def _scope(self, runtime: Runtime[Any] | ToolRuntime[Any, Any] | None) -> Scope:
         context = runtime.context if runtime is not None else None
         return scope_of(ensure_config(), context, user_id=self.user_id, graph_root=self.graph_root)
 
