@@ -1,0 +1,124 @@
+"""Chooses sentences by what they say, and counts the others where they stood."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.compressors.aim import aim
+from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
+from ctx_core.optimize.compressors.text.units import Kind, Unit, units_of
+from ctx_core.optimize.compressors.text.worth import ALARM, worths
+from ctx_core.tokens import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_MIXED: Final = "parts"
+"""What units of several kinds are together."""
+
+_NOTE: Final = re.compile(rf"\[… (\d+) ({'|'.join(what[:-1] for what in (*Kind, _MIXED))})s?\]")
+_NOTE_COST: Final = 6
+_MIN_REPEATED: Final = 160
+"""Characters from which a repeated piece of text costs more than the note that says so."""
+
+
+class TextCompressor:
+    """Keeps whole sentences, list items and lines under their headings; drops none of their words."""
+
+    def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
+        """Return `text` without what it says twice; over budget, the sentences that are worth most."""
+        if budget.max_tokens is not None and budget.fits(text):
+            return Compressed(text=text)
+        units = units_of(text)
+        once = _written(units, _said_once(units))
+        shorter = once if len(once.text) < len(text) else Compressed(text=text)
+        if budget.fits(shorter.text):
+            return shorter
+        costs = [estimate(unit.text) + 1 for unit in units]
+        order, alarms = _order(units, costs, query)
+
+        def draw(room: int) -> Compressed:
+            return _written(units, _chosen(units, order, alarms, costs, room))
+
+        return aim(draw, budget, reserve=0) or draw(0)
+
+
+def _said_once(units: Sequence[Unit]) -> list[int]:
+    """Return the numbers of all units but those that repeat a long one."""
+    seen: set[str] = set()
+    kept: list[int] = []
+    for number, unit in enumerate(units):
+        text = unit.text.strip()
+        if len(text) < _MIN_REPEATED or unit.kind is Kind.HEADING or text not in seen:
+            kept.append(number)
+            seen.add(text)
+    return kept
+
+
+def _order(units: Sequence[Unit], costs: Sequence[int], query: str | None) -> tuple[list[int], set[int]]:
+    """Order the units by worth per token, and say which of them are alarms.
+
+    A long sentence holds more than a short one, so its length counts by less than all of it.
+    """
+    value = worths(units, query)
+    alarms = {number for number, worth in enumerate(value) if worth >= ALARM}
+    density = [worth / (1 if worth >= ALARM else cost**0.5) for worth, cost in zip(value, costs, strict=True)]
+    return sorted(range(len(units)), key=lambda number: (-density[number], number)), alarms
+
+
+def _chosen(units: Sequence[Unit], order: Sequence[int], alarms: set[int], costs: Sequence[int], room: int) -> set[int]:
+    """Take units in their order while there is room, with their headings and fences; an alarm does without headings."""
+    kept: set[int] = set()
+    for number in order:
+        unit = units[number]
+        if number in kept or costs[number] + _NOTE_COST > room:
+            continue
+        for heads in (unit.heads, ()) if number in alarms else (unit.heads,):
+            wanted = {number, *heads, *unit.fence} - kept
+            needed = sum([costs[number] for number in wanted]) + _NOTE_COST
+            if needed <= room:
+                kept |= wanted
+                room -= needed
+                break
+    return kept
+
+
+def _written(units: Sequence[Unit], kept: Iterable[int]) -> Compressed:
+    """Return the text of the units in `kept`, with a counted note wherever some are missing."""
+    kept = set(kept)
+    out: list[str] = []
+    total: Counter[str] = Counter()
+    run: Counter[str] = Counter()
+    for number, unit in enumerate([*units, None]):
+        if unit is not None and number not in kept:
+            run.update(_lost(unit))
+            continue
+        if run:
+            what, count = next(iter(run)) if len(run) == 1 else _MIXED, run.total()
+            out.append(_note(count, what, units[number - 1].text))
+            total[what] += count
+            run = Counter()
+        out += [unit.text] if unit else []
+    omissions = tuple(Omission(what=what, count=count) for what, count in total.items())
+    return Compressed(text="".join(out), omissions=omissions)
+
+
+def _lost(unit: Unit) -> dict[str, int]:
+    """Say what goes with a unit: itself, or what notes in it say was left out before."""
+    notes = _NOTE.findall(unit.text)
+    if not notes:
+        return {unit.kind.value: 1}
+    lost: Counter[str] = Counter()
+    for count, what in notes:
+        lost[f"{what}s"] += int(count)
+    if _NOTE.sub("", unit.text).strip():
+        lost[unit.kind.value] += 1
+    return lost
+
+
+def _note(count: int, what: str, last: str) -> str:
+    """Say what is missing, and go on with the white space that stood behind it."""
+    space = last[len(last.rstrip()) :]
+    return f"[… {count} {what if count > 1 else what[:-1]}]" + ("\n" * min(2, space.count("\n")) or space[:1])

@@ -1,0 +1,164 @@
+"""Cuts a text into what can be left out whole: sentences, list items, lines of code, under their headings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.tokens import whole_graphemes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MAX_CHARS: Final = 400
+"""A sentence that is longer is cut at a space, or, in a script or line without any, between two graphemes."""
+
+_MIN_CHARS: Final = 8
+"""What is shorter, such as `1.` or `e.g.`, is no sentence of its own."""
+
+_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
+_UNDERLINE: Final = re.compile(r"(?:={3,}|-{3,}|~{3,}|\^{3,})[ \t]*")
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
+_INDENTED: Final = re.compile(r"(?: {4}|\t)\s*\S")
+_LABEL: Final = re.compile(r"\s*(?:\[[^\]]+\]:|\.\. )")
+# Latin sentences end before a space and no lower-case letter; those of scripts without spaces end at their own mark.
+_END: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]*_`]{0,8}\s+(?=[^a-z\s])|(?<=[。！？．｡។।])[」』”’）]{0,8}\s*")
+
+
+class Kind(StrEnum):
+    """What a unit is, in the plural, as notes count it."""
+
+    HEADING = "headings"
+    SENTENCE = "sentences"
+    ITEM = "items"
+    LINE = "lines"
+
+
+@dataclass(slots=True)
+class Unit:
+    """A piece of the text with the white space behind it; all units joined are the text.
+
+    Args:
+        text: The piece.
+        kind: What it is.
+        heads: The numbers of the headings it stands under.
+        is_first: Whether a paragraph, a section or a list starts here.
+        level: Of a heading, from 1.
+        fence: The numbers of the lines that open and close the code it belongs to.
+    """
+
+    text: str
+    kind: Kind
+    heads: tuple[int, ...] = ()
+    is_first: bool = False
+    level: int = 0
+    fence: list[int] = field(default_factory=list[int])
+
+
+def units_of(text: str) -> list[Unit]:
+    """Cut `text` into units."""
+    reader = _Reader()
+    lines = text.splitlines(keepends=True) if "\r" not in text else re.findall(r"[^\n]*\n|[^\n]+", text)
+    for line in lines:
+        reader.read(line)
+    reader.end_paragraph()
+    return reader.units
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.units: list[Unit] = []
+        self._headings: list[int] = []
+        self._paragraph: list[str] = []
+        self._marks = ""
+        self._fence: list[int] = []
+        self._is_item = False
+
+    def read(self, line: str) -> None:
+        """Take the next line."""
+        fence = _FENCE.match(line)
+        if self._marks:
+            self._read_code(line, closes=fence is not None and fence[1].startswith(self._marks))
+        elif fence:
+            self.end_paragraph()
+            self._marks = fence[1]
+            self._fence = [len(self.units)]
+            self._read_code(line, closes=False)
+        elif not line.strip():
+            self._read_blank(line)
+        elif heading := _HEADING.match(line):
+            self.end_paragraph()
+            self._add_heading(line, len(heading[1]))
+        elif _UNDERLINE.fullmatch(line.rstrip("\r\n")) and len(self._paragraph) == 1:
+            title, self._paragraph = self._paragraph[0], []
+            self._add_heading(title + line, 1 if line[0] == "=" else 2)
+        else:
+            self._read_prose(line)
+
+    def _read_prose(self, line: str) -> None:
+        is_item = _ITEM.match(line) is not None
+        if not self._paragraph and not is_item and (_INDENTED.match(line) or _LABEL.match(line)):
+            self._add(line, Kind.LINE)
+            return
+        if is_item:
+            self.end_paragraph()
+            self._is_item = True
+        self._paragraph.append(line)
+
+    def _read_blank(self, line: str) -> None:
+        self.end_paragraph()
+        if self.units:
+            self.units[-1].text += line
+        else:
+            self._add(line, Kind.LINE)
+
+    def _read_code(self, line: str, *, closes: bool) -> None:
+        if closes:
+            self._marks = ""
+            self._fence.append(len(self.units))
+        self.units.append(Unit(line, Kind.LINE, tuple(self._headings), fence=self._fence))
+
+    def _add(self, text: str, kind: Kind, *, is_first: bool = False) -> None:
+        self.units.append(Unit(text, kind, tuple(self._headings), is_first))
+
+    def _add_heading(self, text: str, level: int) -> None:
+        self._headings = [place for place in self._headings if self.units[place].level < level]
+        self.units.append(Unit(text, Kind.HEADING, tuple(self._headings), is_first=True, level=level))
+        self._headings.append(len(self.units) - 1)
+
+    def end_paragraph(self) -> None:
+        """Cut the lines of the paragraph that ends here into sentences."""
+        text = "".join(self._paragraph)
+        kind = Kind.ITEM if self._is_item else Kind.SENTENCE
+        self._paragraph, self._is_item = [], False
+        if kind is Kind.ITEM and len(text) <= _MAX_CHARS:
+            self._add(text, kind, is_first=True)
+            return
+        for number, sentence in enumerate(sentences(text)):
+            self._add(sentence, Kind.SENTENCE, is_first=number == 0)
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Cut a paragraph into sentences, each with the white space behind it."""
+    start = 0
+    for end in _END.finditer(text):
+        if end.end() - start < _MIN_CHARS:
+            continue
+        yield from _short(text[start : end.end()])
+        start = end.end()
+    if start < len(text):
+        yield from _short(text[start:])
+
+
+def _short(sentence: str) -> Iterator[str]:
+    start = 0
+    while len(sentence) - start > 2 * _MAX_CHARS:
+        window = start + _MAX_CHARS
+        cut = max(sentence.rfind(space, window - _MAX_CHARS // 2, window) for space in " \n\t、，,;") + 1
+        cut = cut or whole_graphemes(sentence, window)
+        yield sentence[start:cut]
+        start = cut
+    yield sentence[start:]
