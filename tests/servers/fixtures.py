@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from servers import processes
+from servers import certificates, processes
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +48,8 @@ def neo4j_url():
 @pytest.fixture
 def prefix():
     return f"t{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="session")
+def trust(tmp_path_factory):
+    return certificates.new_trust(tmp_path_factory.mktemp("certificates"))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import nats
 import nats.errors
 import nats.js.errors
+from nats.aio.client import Client
 from nats.js.api import DiscardPolicy, StorageType, StreamConfig
 
 from ctx_core.errors import InvalidInput, StoreUnavailable
@@ -19,7 +20,6 @@ from ctx_core.stores.nats.subjects import Names
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from nats.aio.client import Client
     from nats.js.client import JetStreamContext
 
     from ctx_core.stores.address import Address
@@ -124,15 +124,28 @@ class NatsConnection:
     async def _connected(self) -> Client:
         async with self._connecting:
             if self._client is None or self._client.is_closed:
-                self._client = await nats.connect(**_options(self.address, self._credentials))
+                self._client = await _connect(**_options(self.address, self._credentials))
             return self._client
+
+
+async def _connect(**options: Any) -> Client:
+    client = Client()
+    try:
+        await client.connect(**options)
+    except BaseException:
+        # What is left of a refused connection must not outlive it, nor keep us waiting.
+        with suppress(Exception):
+            await asyncio.wait_for(client.close(), 1)
+        raise
+    return client
 
 
 def _options(address: Address, credentials: Credentials) -> dict[str, Any]:
     options: dict[str, Any] = {
         "servers": [f"nats://{host}" for host in address.hosts],
-        # nats-py takes 0 for "for ever", waits 2 s between tries, and prints what it cannot do; we connect again
-        # ourselves when we are called again.
+        # nats-py takes 0 attempts for "for ever", waits 2 s between them, prints what went wrong, and hides why a
+        # server refused behind the attempts that follow. So it tries once, and we connect again when called again.
+        "allow_reconnect": False,
         "max_reconnect_attempts": 1,
         "reconnect_time_wait": 0.05,
         "connect_timeout": 5,
