@@ -10,7 +10,7 @@ from ctx_core.optimize.compressors.log.runners import is_rule
 from ctx_core.optimize.compressors.log.severity import is_passing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from ctx_core.optimize.compressors.base import Budget
     from ctx_core.optimize.compressors.log.rank import Candidate
@@ -30,29 +30,29 @@ def choose(lines: list[str], templates: list[Template], budget: Budget, query: s
         kept = {}
         for tier in ranked:
             for it in tier.candidates:
-                if it.index not in kept and not _is_empty(it, lines):
-                    kept[it.index] = _shown(it, lines, _LONG_LINE)
+                if it.line not in kept and not _is_empty(it, lines):
+                    kept[it.line] = _shown(it, lines, _LONG_LINE)
     else:
         kept = _within(budget, budget.max_tokens, lines, ranked)
     return kept | _bridges(lines, kept)
 
 
-def _within(budget: Budget, room: int, lines: list[str], ranked: Sequence[Tier]) -> dict[int, str]:
+def _within(budget: Budget, room: int, lines: list[str], ranked: Iterable[Tier]) -> dict[int, str]:
     kept: dict[int, str] = {}
     longest = max(_BRIEF_LINE, min(_LONG_LINE, room // 3))
     for tier in ranked:
         floor = int(room * (1 - tier.share))
         complete = True
         for it in sorted(
-            tier.candidates, key=lambda it: (-it.worth / (min(len(lines[it.index]), longest) + 24), it.index)
+            tier.candidates, key=lambda it: (-it.worth / (min(len(lines[it.line]), longest) + 24), it.line)
         ):
-            if it.index in kept or _is_empty(it, lines):
+            if it.line in kept or _is_empty(it, lines):
                 continue
             line = _shown(it, lines, longest)
-            gaps = 1 - (it.index - 1 in kept) - (it.index + 1 in kept)
+            gaps = 1 - (it.line - 1 in kept) - (it.line + 1 in kept)
             cost = budget.cost(line) + gaps * _GAP_COST
             if cost <= room - floor:
-                kept[it.index] = line
+                kept[it.line] = line
                 room -= cost
                 continue
             complete = complete and floor > 0
@@ -64,12 +64,12 @@ def _within(budget: Budget, room: int, lines: list[str], ranked: Sequence[Tier])
 
 
 def _is_empty(candidate: Candidate, lines: list[str]) -> bool:
-    line = lines[candidate.index]
+    line = lines[candidate.line]
     return candidate.beside and (is_rule(line) or is_passing(line))
 
 
 def _shown(candidate: Candidate, lines: list[str], longest: int) -> str:
-    line = lines[candidate.index]
+    line = lines[candidate.line]
     return opening(line, _BRIEF_LINE) if candidate.brief else excerpt(line, longest)
 
 

@@ -6,15 +6,14 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from math import log2
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctx_core.optimize.compressors.log.runners import is_event_log
 from ctx_core.optimize.compressors.log.severity import Severity
+from ctx_core.optimize.compressors.log.templates import Template, novelties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from ctx_core.optimize.compressors.log.templates import Template
 
 _REACH: Final = 16
 _NATURAL_REACH: Final = 3
@@ -30,18 +29,17 @@ _COMMON: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A line that may stay.
 
     Args:
-        index: Its number.
+        line: Its number.
         worth: What it is worth beside others of its tier.
         brief: Whether its opening words will do, since a line like it is quoted already.
         beside: Whether it is only the surroundings of another.
     """
 
-    index: int
+    line: int
     worth: float
     brief: bool = False
     beside: bool = False
@@ -60,35 +58,28 @@ class Tier:
     share: float = 1.0
 
 
-def tiers(lines: list[str], templates: list[Template], query: str | None, *, natural: bool) -> list[Tier]:
-    """Return the tiers of a log, most valuable first; at the natural level, only what is kept there."""
+def tiers(lines: list[str], templates: list[Template], query: str | None, *, natural: bool) -> Iterator[Tier]:
+    """Yield the tiers of a log, most valuable first; at the natural level, only what is kept there."""
     rated: dict[Severity, list[Template]] = {rating: [] for rating in Severity}
     for template in templates:
         rated[template.severity].append(template)
-    ends = sorted(index for template in rated[Severity.VERDICT] for index in (template.first, template.last))
-    verdicts = [Candidate(template.last, _nearness(template.last, ends)) for template in rated[Severity.VERDICT]]
+    verdicts, errors, alarms = rated[Severity.VERDICT], rated[Severity.ERROR], rated[Severity.ALARM]
     eventful = is_event_log(lines, templates)
-    worst = [*rated[Severity.VERDICT], *rated[Severity.ERROR]]
-    alarms = rated[Severity.ALARM]
+    worst = [*verdicts, *errors] if eventful else [*verdicts, *errors, *alarms]
     if eventful:
-        alarms = [template for template in alarms if template.novelty >= _NOVEL]
-    else:
-        worst += alarms
-    errors = [Candidate(it.first, _nearness(it.first, ends)) for it in (*rated[Severity.ERROR], *alarms)]
+        alarms = [template for template, new in zip(alarms, novelties(alarms), strict=True) if new >= _NOVEL]
+    ends = sorted(index for template in verdicts for index in (template.first, template.last))
+    last = [Candidate(it.last, _nearness(it.last, ends)) for it in verdicts]
+    first = [Candidate(it.first, _nearness(it.first, ends)) for it in (*errors, *alarms)]
     reach = 0 if eventful else _NATURAL_REACH if natural else _REACH
-    found = [
-        Tier(verdicts),
-        Tier(errors),
-        Tier(list(_variants(lines, worst, ends, _NATURAL_VARIANTS if natural else _VARIANTS)), share=0.5),
-        Tier([*_around(verdicts, len(lines), reach, (-1,)), *_around(errors, len(lines), reach, (1, -1))]),
-        Tier(list(_matching(lines, query))),
-        Tier(
-            list(_news((it for it in templates if it.severity < Severity.ERROR), _NATURAL_NOVELTY if natural else 0.0))
-        ),
-    ]
+    yield Tier(last)
+    yield Tier(first)
+    yield Tier(list(_variants(lines, worst, ends, _NATURAL_VARIANTS if natural else _VARIANTS)), share=0.5)
+    yield Tier([*_around(last, len(lines), reach, (-1,)), *_around(first, len(lines), reach, (1, -1))])
+    yield Tier(list(_matching(lines, query)))
+    yield Tier(list(_news(templates, _NATURAL_NOVELTY if natural else 0.0)))
     if not natural:
-        found.append(Tier(list(_repeats(templates))))
-    return found
+        yield Tier(list(_repeats(templates)))
 
 
 def _nearness(index: int, ends: list[int]) -> float:
@@ -115,7 +106,7 @@ def _around(heads: Iterable[Candidate], total: int, reach: int, directions: tupl
     for head in heads:
         for step in range(1, reach + 1):
             for direction in directions:
-                if 0 <= (index := head.index + step * direction) < total:
+                if 0 <= (index := head.line + step * direction) < total:
                     yield Candidate(index, head.worth / step, beside=True)
 
 
@@ -128,11 +119,11 @@ def _matching(lines: Sequence[str], query: str | None) -> Iterator[Candidate]:
                 yield Candidate(index, float(len(hits)))
 
 
-def _news(templates: Iterable[Template], least: float) -> Iterator[Candidate]:
-    for template in templates:
-        if template.novelty >= least:
+def _news(templates: Sequence[Template], least: float) -> Iterator[Candidate]:
+    for template, novelty in zip(templates, novelties(templates), strict=True):
+        if novelty >= least and template.severity < Severity.ERROR:
             weight = (_ONCE if template.count == 1 else 1) * (_WARNED if template.severity else 1)
-            yield Candidate(template.first, template.novelty * weight)
+            yield Candidate(template.first, novelty * weight)
 
 
 def _repeats(templates: Iterable[Template]) -> Iterator[Candidate]:

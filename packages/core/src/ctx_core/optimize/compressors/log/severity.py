@@ -29,9 +29,13 @@ _SCRIPT: Final = re.compile(
 )
 _NOUN: Final = r"(?:errors?|fail(?:ed|ures?|ing|s)?|exceptions?|problems?|vulnerabilit\w+|conflicts?|warnings?|crash\w*|alerts?|issues?|passed)\b"
 _DENIED: Final = re.compile(
-    rf"(?i)(?:0(?<![\d.,]0)|\b(?:no|zero|without(?: any)?|ignor(?:e|es|ed|ing)|suppress\w*|any|if)) (?:\w+ )?{_NOUN}"
+    rf"(?:0(?<![\d.,]0)|\b(?:no|zero|without(?: any)?|ignor(?:e|es|ed|ing)|suppress\w*|any|if)) (?:\w+ )?{_NOUN}"
     r"|(?:errors?|fail(?:ed|ures?|ing)?|exceptions?|warnings?|problems?|code|status)(?: ?[:=] ?| )(?:0(?=$|[,;)\]}|\s])|(?:no|none|null|<?nil>?|false|\[\]|\{\}|\"\"|'')\s*(?=$|[,;)\]}|]))"
 )
+_ANY_CASE_DENIED: Final = re.compile(_DENIED.pattern, re.IGNORECASE)
+_ZERO: Final = re.compile(r"0(?<![\d.,]0)(?![\d.])")
+# Longer lines are rated by their words alone: some patterns read a line several times.
+_CLOSELY: Final = 4_000
 _VERDICT: Final = (
     re.compile(
         r"^\s*(?:##\[error\]|::error|fail(?:ed|ure)?[!:\s]|--- fail:|test result: failed|npm err! (?:code|errno)|make(?:\[\d+\])?: \*\*\*|tests?:?\s.*\bfailed)"
@@ -40,7 +44,7 @@ _VERDICT: Final = (
         r"\d (?:tests? |specs? |examples? |assertions? )?(?:failed|failing|failures?|errors?|problems?|vulnerabilit\w+|issues?|passed)\b"
     ),
     re.compile(r"exit(?:ed|ing)? (?:with )?(?:code|status):? -?[1-9]"),
-    re.compile(r"build fail|tests? failed|unsuccessfully|failures?: [1-9]|\.{3,}\s*failed\s*$"),
+    re.compile(r"build fail|tests? failed|unsuccessfully|failures?: [1-9]|(?<!\.)\.{3,}+\s*failed\s*$"),
 )
 _PHRASE: Final = re.compile(
     r"not found|no such |timed out|core dumped|out of memory|non-?zero|undefined:? |got\b.*\bwant\b|want\b.*\bgot\b|bad gateway|data race|shutdown signal|signal \d|terminate called"
@@ -67,12 +71,14 @@ _SERIOUS: Final = re.compile(
 
 def severity(line: str, signs: int) -> Severity:
     """Read one line closely, given the signs of its words; `0 errors` is calm."""
+    if len(line) > _CLOSELY:
+        return Severity.ALARM if signs & Sign.STRONG else _mild(signs)
     low = line.lower()
     if _SCRIPT.match(low) or "|| {" in low or ">&2" in low or (signs & Sign.PASSING and _PASSING.search(low)):
         return Severity.CALM
-    if signs & (Sign.STRONG | Sign.WARNING) and (signs & Sign.DENIAL or "0" in low):
-        rest = _DENIED.sub("", line)
-        signs, low = (signs_of(rest), rest.lower()) if rest != line else (signs, low)
+    if signs & (Sign.STRONG | Sign.WARNING) and (signs & Sign.DENIAL or _ZERO.search(low)) and _DENIED.search(low):
+        rest = _ANY_CASE_DENIED.sub("", line)
+        signs, low = signs_of(rest), rest.lower()
     if not signs & (Sign.STRONG | Sign.PHRASE):
         return _mild(signs)
     if any(pattern.search(low) for pattern in _VERDICT):
@@ -115,4 +121,4 @@ def of_status(line: str) -> Severity:
 
 def counts_nothing(line: str) -> bool:
     """Say whether a line is calm only because its count is 0, so that the same line with another count is not."""
-    return bool(_DENIED.search(line))
+    return len(line) <= _CLOSELY and bool(_DENIED.search(line.lower()))

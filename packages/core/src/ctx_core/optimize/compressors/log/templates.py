@@ -28,13 +28,13 @@ class Template:
 
     Args:
         severity: How bad its lines are.
-        novelty: In (0, 1]: 1 for the first of its kind, 1/k for the k-th that shares most of its words with others.
+        mask: Its words, values masked.
         shapes: The line numbers of each shape, in order of first appearance.
         count: How many lines there are.
     """
 
     severity: Severity
-    novelty: float
+    mask: list[bytes]
     shapes: list[list[int]] = field(default_factory=list)
     count: int = 0
 
@@ -55,7 +55,6 @@ def mine(lines: list[str], echoed: Collection[int] = ()) -> list[Template]:
     Lines in `echoed` are source text that a runner shows: never an alarm.
     """
     templates: dict[tuple[object, ...], Template] = {}
-    crowds: dict[tuple[object, ...], int] = {}
     vocabulary = Vocabulary()
     for shape, members in _shapes(lines).items():
         words = [vocabulary[word] for word in shape.split()]
@@ -65,7 +64,7 @@ def mine(lines: list[str], echoed: Collection[int] = ()) -> list[Template]:
             key = (rating, *map(_unnamed, mask)) if rating else tuple(mask)
             template = templates.get(key)
             if template is None:
-                template = templates[key] = Template(rating, 1 / _rank(mask, crowds))
+                template = templates[key] = Template(rating, mask)
             template.shapes.append(part)
             template.count += len(part)
     return list(templates.values())
@@ -106,8 +105,7 @@ def _by_rating(
     parts: dict[Severity, list[int]] = {}
     for index in members:
         parts.setdefault(ratings[lines[index]], []).append(index)
-    for rating, part in parts.items():
-        yield rating, part
+    yield from parts.items()
 
 
 def _unnamed(word: bytes) -> bytes:
@@ -115,8 +113,14 @@ def _unnamed(word: bytes) -> bytes:
     return b"#" if b"/" in word or word[:1] in _NAMED else word
 
 
+def novelties(templates: Sequence[Template]) -> list[float]:
+    """Say how new each template is: 1 for the first of its kind, 1/k for the k-th that shares two thirds of its words."""
+    crowds: dict[tuple[object, ...], int] = {}
+    return [1 / _rank(template.mask, crowds) for template in templates]
+
+
 def _rank(mask: Sequence[bytes], crowds: dict[tuple[object, ...], int]) -> int:
-    """Count how many earlier masks share two thirds of the words; masks that differ in one word share two thirds."""
+    # Masks that differ in one word share two of their three thirds.
     size = len(mask)
     third = (size + 2) // 3
     head, middle, tail = tuple(mask[:third]), tuple(mask[third : 2 * third]), tuple(mask[2 * third :])

@@ -6,12 +6,15 @@ A log repeats its words far more than its lines. So each distinct word is read o
 from __future__ import annotations
 
 import re
-from enum import IntFlag
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 
-class Sign(IntFlag):
-    """What a word may be a sign of; a line holds the signs of all its words."""
+class Sign(IntEnum):
+    """What a word may be a sign of, one bit each; a line holds the signs of all its words.
+
+    No `IntFlag`: its operators are Python code, and this is asked several times a line.
+    """
 
     STRONG = 1
     WEAK = 2
@@ -53,7 +56,8 @@ for _sign, _words in _SIGNS.items():
 _WITHOUT_SPACES: Final = ("错误", "失败", "异常", "エラー", "失敗", "例外", "오류", "실패")
 # Paths, options and identifiers are one piece, so `src/error.rs` is no error.
 _PIECE: Final = re.compile(r"[^\s()\[\]{}<>:;,=\"#|*+&^%$@!?`\\]+")
-_VALUE: Final = re.compile(rb"[A-Za-z0-9_.:%+-]*0[A-Za-z0-9_.:%+-]*|^(?:[0-9a-f]{6,}-?)+$")
+# Begins only where a value can begin and never backs off, so a megabyte of one word is read once.
+_VALUE: Final = re.compile(rb"(?<![\w.:%+-])[A-Za-z1-9_.:%+-]*+0[\w.:%+-]*+")
 # `ConnectionError` is one, the crate `thiserror` and the `error` of `logger.error` are not.
 _TYPE_NAME: Final = re.compile(r"[a-zA-Z](?:Error|Exception|Failure)$")
 # A diagnostic's place, `main.go:12:2:`, at the head of a line that may hold no word of alarm.
@@ -79,6 +83,8 @@ class Vocabulary(dict[bytes, Word]):
 
 def signs_of(text: str) -> int:
     """Return the signs of all pieces of `text`; dots that fill a line part its words."""
+    if text.isalpha() and text.isascii():
+        return _OF_WORD.get(text.lower(), Sign.STRONG if _TYPE_NAME.search(text) else 0)
     signs = 0
     for piece in _PIECE.findall(text.replace("..", " ")):
         stem = piece.strip("._-/'")
