@@ -106,6 +106,7 @@ class Plan:
             yield from self._node_in_full(self.bundle.root)
             return
         yield from self._names(self._path)
+        yield from self._focus()
         yield from self._natures(self._path)
         yield from self._summary()
         if Tier.L2 not in self.tiers:
@@ -224,6 +225,14 @@ class Plan:
                 if node_id not in self._named:
                     self._named.add(node_id)
                     yield Offer([self._name(node_id)])
+
+    def _focus(self) -> Iterator[Offer]:
+        """Offer the title of a focus that no path reaches."""
+        focus = self.spine.node_ids[-1]
+        if focus not in self._places:
+            self._places[focus] = LineKey(Tier.L1, len(self._path), Head.NODE, focus)
+            yield Offer([self._name(focus)])
+            yield from self._node_in_full(self.bundle.nodes_by_id[focus])
 
     def _natures(self, relations: Iterable[_Placed]) -> Iterator[Offer]:
         """Offer the types and classes of relations."""

@@ -33,7 +33,7 @@ class Spine:
 
 
 def find_spine(bundle: Bundle, *, focus: str | None = None) -> Spine:
-    """Return the path from the root, through the focus if there is one, that is explained best.
+    """Return the path from the root that is explained best; with a focus, the one that leads to it and on.
 
     Relations may be followed against their direction, since causes often point at the root. Time is linear in nodes
     plus relations, but for one sort of the relations.
@@ -43,14 +43,15 @@ def find_spine(bundle: Bundle, *, focus: str | None = None) -> Spine:
     strengths = [_own_strength(relation) for relation in relations]
     strongest_first = sorted(range(len(relations)), key=strengths.__getitem__, reverse=True)
     down, up = (_Walk(relations, strengths, strongest_first, upstream=upstream) for upstream in (False, True))
-    if focus is None or focus == root:
+    focus = root if focus is None else focus
+    path = _path_to(root, focus, [down, up])
+    if not path:
         # Upstream is worth a look where something explained points at the root, or nothing leads away from it.
         looks_up = root not in down.steps or any(is_explained(relations[step]) for step in up.steps.get(root, ()))
         path = _paths_from(root, [down, up] if looks_up else [down], visited={root})
-    else:
-        path = _path_to(root, focus, [down, up])
-        path += _paths_from(focus, [down], visited={root, *(_ends(path))})
-    node_ids = dict.fromkeys([root, *_ends(path)])
+    if focus != root:
+        path += _paths_from(focus, [down], visited={root, *_ends(path)})
+    node_ids = dict.fromkeys([root, *_ends(path), focus])
     return Spine(relations=tuple(path), node_ids=tuple(node_ids))
 
 
@@ -202,6 +203,7 @@ def _own_strength(relation: Relation) -> float:
 def _paths_from(start: str, walks: Iterable[_Walk], *, visited: set[str]) -> list[Relation]:
     """Return the best path from a node, then its peers, no node visited twice."""
     closed = visited - {start}
+    visited = visited | {start}
     entries = [(walk.entry(step), walk, step) for walk in walks for step in walk.explore(start, closed=closed)]
     entries.sort(key=lambda entry: -entry[0])
     chosen: list[Relation] = []
@@ -226,6 +228,8 @@ def _without_tail(path: Sequence[int], walk: _Walk) -> list[Relation]:
 
 def _path_to(root: str, focus: str, walks: Sequence[_Walk]) -> list[Relation]:
     """Return the best path from the root to the focus: along the arrows, or upstream, or else in any direction."""
+    if focus == root:
+        return []
     for walk in walks:
         entries = walk.explore(root, goal=focus)
         if entries:
