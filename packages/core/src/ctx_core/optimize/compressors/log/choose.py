@@ -39,6 +39,7 @@ def choose(lines: list[str], templates: list[Template], budget: Budget, query: s
 
 def _within(budget: Budget, room: int, lines: list[str], ranked: Iterable[Tier]) -> dict[int, str]:
     kept: dict[int, str] = {}
+    shown: set[str] = set()
     longest = max(_BRIEF_LINE, min(_LONG_LINE, room // 3))
     for tier in ranked:
         floor = int(room * (1 - tier.share))
@@ -49,10 +50,13 @@ def _within(budget: Budget, room: int, lines: list[str], ranked: Iterable[Tier])
             if it.line in kept or _is_empty(it, lines):
                 continue
             line = _shown(it, lines, longest)
+            if it.brief and line in shown:
+                continue
             gaps = 1 - (it.line - 1 in kept) - (it.line + 1 in kept)
             cost = budget.cost(line) + gaps * _GAP_COST
             if cost <= room - floor:
                 kept[it.line] = line
+                shown.add(line)
                 room -= cost
                 continue
             complete = complete and floor > 0

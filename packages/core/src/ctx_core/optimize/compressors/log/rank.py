@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ctx_core.optimize.compressors.log.runners import is_event_log
+from ctx_core.optimize.compressors.log.runners import ends_step, is_event_log
 from ctx_core.optimize.compressors.log.severity import Severity
 from ctx_core.optimize.compressors.log.templates import Template, novelties
 
@@ -67,15 +67,19 @@ def tiers(lines: list[str], templates: list[Template], query: str | None, *, nat
     eventful = is_event_log(lines, templates)
     worst = [*verdicts, *errors] if eventful else [*verdicts, *errors, *alarms]
     if eventful:
-        alarms = [template for template, new in zip(alarms, novelties(alarms), strict=True) if new >= _NOVEL]
+        alarms = [template for template, novelty in zip(alarms, novelties(alarms), strict=True) if novelty >= _NOVEL]
+    heads = [*errors, *alarms]
     ends = sorted(index for template in verdicts for index in (template.first, template.last))
     last = [Candidate(it.last, _nearness(it.last, ends)) for it in verdicts]
-    first = [Candidate(it.first, _nearness(it.first, ends)) for it in (*errors, *alarms)]
+    first = [
+        Candidate(it.first, _nearness(it.first, ends) * (_NOVEL + novelty))
+        for it, novelty in zip(heads, novelties(heads), strict=True)
+    ]
     reach = 0 if eventful else _NATURAL_REACH if natural else _REACH
     yield Tier(last)
     yield Tier(first)
     yield Tier(list(_variants(lines, worst, ends, _NATURAL_VARIANTS if natural else _VARIANTS)), share=0.5)
-    yield Tier([*_around(last, len(lines), reach, (-1,)), *_around(first, len(lines), reach, (1, -1))])
+    yield Tier([*_around(last, lines, reach), *_around(first, lines, reach)])
     yield Tier(list(_matching(lines, query)))
     yield Tier(list(_news(templates, _NATURAL_NOVELTY if natural else 0.0)))
     if not natural:
@@ -91,23 +95,20 @@ def _nearness(index: int, ends: list[int]) -> float:
 
 def _variants(lines: list[str], templates: Iterable[Template], ends: list[int], most: int) -> Iterator[Candidate]:
     """Yield the other errors of each template that is no flood: distinct in their values, such as each failing test."""
-    seen: set[str] = set()
     for template in templates:
-        if template.count > most:
-            continue
-        for shape in template.shapes:
-            for rank, index in enumerate(shape):
-                if lines[index] not in seen:
-                    seen.add(lines[index])
-                    yield Candidate(index, _nearness(index, ends) / (1 + rank), brief=True)
+        if template.count <= most:
+            distinct = {lines[number]: number for shape in reversed(template.shapes) for number in reversed(shape)}
+            for rank, number in enumerate(sorted(distinct.values())):
+                yield Candidate(number, _nearness(number, ends) / (1 + rank), brief=True)
 
 
-def _around(heads: Iterable[Candidate], total: int, reach: int, directions: tuple[int, ...]) -> Iterator[Candidate]:
+def _around(heads: Iterable[Candidate], lines: Sequence[str], reach: int) -> Iterator[Candidate]:
     for head in heads:
+        directions = (-1,) if ends_step(lines[head.line]) else (1, -1)
         for step in range(1, reach + 1):
             for direction in directions:
-                if 0 <= (index := head.line + step * direction) < total:
-                    yield Candidate(index, head.worth / step, beside=True)
+                if 0 <= (number := head.line + step * direction) < len(lines):
+                    yield Candidate(number, head.worth / step, beside=True)
 
 
 def _matching(lines: Sequence[str], query: str | None) -> Iterator[Candidate]:

@@ -18,6 +18,9 @@ _EVENT: Final = re.compile(
 _MOST: Final = 0.7
 _FEW: Final = 0.05
 _SAMPLE: Final = 300
+_LAST_WORD: Final = re.compile(
+    r"^##\[error\]|^::error|[Ee]xit(?:ed)? (?:with )?(?:code|status)|^(?:Finished:|make(?:\[\d+\])?: \*\*\*)"
+)
 _LETTER: Final = re.compile(r"\w")
 
 
@@ -49,6 +52,11 @@ def is_event_log(lines: Sequence[str], templates: Sequence[Template]) -> bool:
         numbered += template.count if line[:1].isdigit() else 0
         ragged += template.count if not line[:1].strip() else 0
     return headed >= _MOST * total or (numbered >= _MOST * total and ragged < _FEW * total)
+
+
+def ends_step(line: str) -> bool:
+    """Say whether a line is the last word of a step: what follows is another matter."""
+    return bool(_LAST_WORD.search(line))
 
 
 def is_rule(line: str) -> bool:
