@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import isfinite
 from statistics import median
 from typing import TYPE_CHECKING, Final
@@ -20,6 +20,7 @@ IMPORTANCE_SHARE: Final = 0.55
 
 _SPREAD_SHARE: Final = 0.35  # of the rows by importance: a curve without its calm parts cannot be read
 _BUCKETS: Final = 32
+_EVEN_SHARE: Final = 0.2  # beside the rows by score, so that no long stretch is missing as a whole
 _HEAD: Final = 5
 _TAIL: Final = 3
 _RARE: Final = 0.1
@@ -79,10 +80,12 @@ def odd_rows(
         share: How many of the rows, in [0, 1]; alarms and matches may make them more.
         query: What the reader wants to know.
     """
+    count = int(share * len(rows))
     scores = score_rows(columns, len(rows))
     by_score = sorted(range(len(rows)), key=lambda i: (-scores[i], i))
+    evenly = islice(_spread(len(rows)), int(_EVEN_SHARE * count))
     ends = [*range(_HEAD), *range(len(rows) - _TAIL, len(rows))]
-    return sorted({*_alarms(rows), *_matches(rows, query), *ends, *by_score[: int(share * len(rows))]})
+    return sorted({*_alarms(rows), *_matches(rows, query), *ends, *by_score[:count], *evenly})
 
 
 def _take_turns(first: list[int], streams: dict[float, Iterator[int]], costs: Sequence[float], count: int) -> list[int]:

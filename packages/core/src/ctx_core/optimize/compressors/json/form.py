@@ -32,7 +32,7 @@ _ODD_SHARE: Final = 0.5
 On public data every row that people asked for is among the first third of that order.
 """
 
-_SAMPLE: Final = 24
+_SAMPLE: Final = 12
 """Rows that decide whether a table's cells stand between commas or spaces."""
 
 
@@ -198,21 +198,23 @@ class Form:
     def _row_table(self, key: str, items: list[Value]) -> Table | None:
         if len(items) < _MIN_ROWS:
             return None
-        if all(item.__class__ is dict for item in items):
+        kinds = set(map(type, items))
+        if kinds == {dict}:
             return self._table(f"{key}[{len(items)}]", items)
-        if not all(item.__class__ is list and item for item in items):
+        if kinds != {list} or not all(items):
             return None
         rows = [*chain.from_iterable(cast("list[list[Value]]", items))]
-        if not all(row.__class__ is dict for row in rows):
+        if set(map(type, rows)) != {dict}:
             return None
         sizes = [str(len(item)) for item in cast("list[list[Value]]", items)]
         size = sizes[0] if len(set(sizes)) == 1 else " ".join(sizes)
         return self._table(f"{key}[{len(items)}][{size}]", rows)
 
     def _keyed_table(self, key: str, members: dict[str, Value]) -> Table | None:
-        if len(members) < _MIN_ROWS or not all(member.__class__ is dict for member in members.values()):
+        rows = [*members.values()]
+        if len(rows) < _MIN_ROWS or rows[0].__class__ is not dict or set(map(type, rows)) != {dict}:
             return None
-        return self._table(f"{key}{{{len(members)}}}", [*members.values()], Column("KEY", [*members]))
+        return self._table(f"{key}{{{len(rows)}}}", rows, Column("KEY", [*members]))
 
     def _table(self, start: str, rows: Sequence[Value], *names: Column) -> Table | None:
         columns = columns_of(rows, key=self._keys.__getitem__, is_whole=self._are_written_whole)
@@ -224,7 +226,8 @@ class Form:
             words, separator = self._comma_words, ","
         kept = settle(columns, write=lambda value: self._cell(value, words))
         heading = separator.join([column.heading(separator) for column in columns])
-        places = self._places(kept, len(rows))
+        # Members of an object have names to be looked up by; items of an array are instances.
+        places = range(len(rows)) if names else self._places(kept, len(rows))
         if len(places) < len(rows):
             for column in kept:
                 column.values = [column.values[place] for place in places]

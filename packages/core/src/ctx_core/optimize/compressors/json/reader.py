@@ -69,23 +69,23 @@ def read(text: str) -> Document | None:
         if lines is None:
             return None
         is_lines, value = True, lines
-    if _is_too_deep(value):
+    if text.count("{") + text.count("[") > MAX_DEPTH and _is_too_deep(value):
         return None
     return Document(value, escapes=marks, is_lines=is_lines)
 
 
 def _parse(text: str) -> Value:
-    return cast(
-        "Value",
-        json.loads(
-            text, parse_int=str.encode, parse_float=str.encode, parse_constant=str.encode, object_pairs_hook=_object
-        ),
-    )
+    return cast("Value", _DECODER.decode(text))
 
 
 def _object(pairs: list[tuple[str, Value]]) -> Value:
     members = dict(pairs)
     return members if len(members) == len(pairs) else Pairs(pairs)
+
+
+_DECODER: Final = json.JSONDecoder(
+    parse_int=str.encode, parse_float=str.encode, parse_constant=str.encode, object_pairs_hook=_object
+)
 
 
 def _lines(text: str) -> list[Value] | None:
