@@ -133,8 +133,8 @@ diff --git a/road.txt b/road.txt
 
 def test_marker_for_a_missing_newline_follows_the_line_it_describes():
     text = (
-        "--- a/notes\n+++ b/notes\n@@ -1,9 +1,9 @@\n-first thing of all\n+First thing of all\n"
-        + "".join(f" unchanged line number {at}\n" for at in range(7))
+        "--- a/notes\n+++ b/notes\n@@ -1,17 +1,17 @@\n-first thing of all\n+First thing of all\n"
+        + "".join(f" unchanged line number {at}\n" for at in range(15))
         + "-last thing\n\\ No newline at end of file\n+last thing of all\n\\ No newline at end of file"
     )
     shown = DiffCompressor().compress(text, NATURAL).text
@@ -145,13 +145,13 @@ def test_marker_for_a_missing_newline_follows_the_line_it_describes():
 -first thing of all
 +First thing of all
  unchanged line number 0
-@@ -8,2 +8,2 @@
- unchanged line number 6
+@@ -16,2 +16,2 @@
+ unchanged line number 14
 -last thing
 \\ No newline at end of file
 +last thing of all
 \\ No newline at end of file
-[shortened diff, no longer applies: 5 context lines left out]\
+[shortened diff, no longer applies: 13 context lines left out]\
 """)
 
 
@@ -209,12 +209,13 @@ def test_renames_modes_and_binary_markers_stay():
 )
 def test_heads_of_other_systems_stay(head):
     body = unified(
-        [f"int unchanged_{at};" for at in range(40)], [f"int unchanged_{at};" for at in range(40) if at != 20]
+        [f"int unchanged_{at} = compute_something_with_a_long_name({at});" for at in range(40)],
+        [f"int unchanged_{at} = compute_something_with_a_long_name({at});" for at in range(40) if at != 20],
     )
     text = head + body.split("\n", 2)[2] + "\n"
     shown = DiffCompressor().compress(text, NATURAL).text
     assert shown.startswith(head)
-    assert "-int unchanged_20;" in shown
+    assert "-int unchanged_20 =" in shown
     assert "unchanged_17" not in shown
 
 

@@ -26,7 +26,8 @@ class Budget:
 
     def fits(self, text: str) -> bool:
         """Say whether `text` is within the budget: by its estimate where that is clear, else by one exact count."""
-        if self.max_tokens is None or len(text) <= self.max_tokens // 2:
+        # A character is at most four bytes, and a token at least one.
+        if self.max_tokens is None or len(text) <= self.max_tokens // 4:
             return True
         if estimate(text) > 2 * self.max_tokens:
             return False

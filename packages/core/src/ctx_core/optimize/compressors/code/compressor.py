@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ctx_core.optimize.compressors.code.outline import Outline
 
 _RESERVED_TOKENS: Final = 8
+# An outline is made of rows; in longer ones, which no person wrote, a parser may take seconds to recover from an error.
+_MAX_ROW_CHARS: Final = 20_000
 _MAX_DEPTH: Final = 32
 _TROUBLE: Final = re.compile(
     r"\b(?:TODO|FIXME|XXX|HACK|raise|throw|panic!?|unreachable!|abort|die)\b|os\.Exit|sys\.exit|log\.Fatal"
@@ -65,7 +67,7 @@ class CodeCompressor:
 def _outlined(text: str, grammar: Grammar | None) -> tuple[Outline, bool]:
     """Read the outline; also say whether the text parsed without an error."""
     rows = text.split("\n")
-    if grammar is None:
+    if grammar is None or max(map(len, rows)) > _MAX_ROW_CHARS:
         return read_layout(rows), False
     source = text.encode("utf-8", "surrogatepass")
     root = grammar.parse(source).root_node

@@ -25,7 +25,8 @@ _NATURAL_CONTEXTS: Final = (1,)
 # A generated file with fewer changed lines than this says more than their count does.
 _FOLDED_FROM: Final = 8
 # A diff that gets hardly shorter is worth more as one that applies.
-_WORTHWHILE: Final = 0.95
+_MIN_SAVED_SHARE: Final = 0.05
+_MIN_SAVED_TOKENS: Final = 16
 _TAIL_TOKENS: Final = 32
 
 _GENERATED: Final = re.compile(
@@ -57,7 +58,7 @@ class DiffCompressor:
         shown = Compressed(text=text)
         for context in _NATURAL_CONTEXTS if budget.max_tokens is None else _CONTEXTS:
             shorter = _render(files, _with_context(files, context), tally)
-            if estimate(shorter.text) < _WORTHWHILE * estimate(text):
+            if estimate(text) - estimate(shorter.text) > max(_MIN_SAVED_TOKENS, _MIN_SAVED_SHARE * estimate(text)):
                 shown = shorter
             if budget.fits(shown.text):
                 return shown
