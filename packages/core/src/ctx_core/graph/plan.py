@@ -42,8 +42,9 @@ class LineKey(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Parts that go on one line; `opening` begins the line if they are its first, without it they need one.
+    """Parts that go on one line.
 
+    `opening` begins the line; a piece without one is left out where the line is not there yet.
     `long` is a value that may be clipped when it does not fit whole, to a `share` of what is left.
     """
 
@@ -68,10 +69,9 @@ class _Placed(NamedTuple):
     relation: Relation
 
 
-# Finished work is no next action.
-_FINISHED: Final = frozenset(
-    ("done", "closed", "resolved", "completed", "complete", "finished", "cancelled", "rejected")
-)
+# Words that trackers use for work that is next, and for work that is over.
+_WAITING: Final = frozenset(("todo", "to do", "next", "ready", "open", "pending", "planned", "queued", "blocked"))
+_FINISHED: Final = frozenset(("done", "closed", "resolved", "completed", "finished", "cancelled", "rejected"))
 _AFTER_ALL: Final = 1 << 40
 
 
@@ -162,11 +162,12 @@ class Plan:
         return Offer([Piece(line, self.writer.head(head, *node_ids), [self.writer.part(Slot.TEXT, text)])])
 
     def _next_action(self) -> Relation | None:
-        """Return the first step of the spine that leads to unfinished work, or else its first step."""
+        """Return the first step of the spine that leads to waiting work, or to anything unfinished, or else anywhere."""
         steps = self.spine.relations
-        nodes = self.bundle.nodes_by_id
-        unfinished = (s for s in steps if nodes[s.target_node_id].status.strip().lower() not in _FINISHED)
-        return next(unfinished, steps[0] if steps else None)
+        statuses = [self.bundle.nodes_by_id[step.target_node_id].status.strip().lower() for step in steps]
+        waiting = (step for step, status in zip(steps, statuses, strict=True) if status in _WAITING)
+        unfinished = (step for step, status in zip(steps, statuses, strict=True) if status not in _FINISHED)
+        return next(chain(waiting, unfinished, steps), None)
 
     def _blocker(self) -> Relation | None:
         """Return the most salient constraint that gives its reason."""
@@ -249,7 +250,7 @@ class Plan:
             for node_id in _ends(placed.relation):
                 yield from self._node_in_full(self.bundle.nodes_by_id[node_id])
         for placed in relations:
-            for part in self.writer.history(placed.relation):
+            for part in self.writer.links(placed.relation):
                 yield Offer([Piece(placed.line, "", [part])])
 
     def _node_in_full(self, node: Node) -> Iterator[Offer]:

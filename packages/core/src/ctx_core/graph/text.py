@@ -237,24 +237,24 @@ class Writer:
         return self.parts([(Slot.TYPE, relation.relation_type), (Slot.CLASS, relation.semantic_class)])
 
     def statements(self, relation: Relation) -> list[Part]:
-        """Return what else a relation states, the most telling first."""
-        cause = relation.caused_by_node_id
+        """Return what else a relation states about its reason."""
         return self.parts(
             [
                 (Slot.VIA, relation.method),
                 (Slot.EVIDENCE, relation.evidence),
                 (Slot.CONFIDENCE, relation.confidence),
                 (Slot.MOTIVATION, relation.motivation if relation.rationale else None),
-                (Slot.CAUSED_BY, self.aliases.by_id.get(cause, cause) if cause else None),
-                (Slot.DECISION, relation.decision_id),
-                (Slot.STEP, relation.sequence),
             ]
         )
 
-    def history(self, relation: Relation) -> list[Part]:
-        """Return a relation's rank, times and provenance."""
+    def links(self, relation: Relation) -> list[Part]:
+        """Return how a relation hangs together with others, when it held, and who said so."""
+        cause = relation.caused_by_node_id
         return self.parts(
             [
+                (Slot.CAUSED_BY, self.aliases.by_id.get(cause, cause) if cause else None),
+                (Slot.DECISION, relation.decision_id),
+                (Slot.STEP, relation.sequence),
                 (Slot.RANK, relation.rank),
                 (Slot.OCCURRED, relation.occurred_at),
                 (Slot.OBSERVED, relation.observed_at),
