@@ -18,6 +18,8 @@ _HINT: Final = re.compile(
     r"|sandbox|scratch|tmp|file|datum|heute|zeit|fecha|hora|heure|当前|现在|今天|現在|本日",
     re.IGNORECASE,
 )
+# Every value but a weekday's name holds a digit.
+_VALUE: Final = re.compile(r"\d|day\b|曜|周|星期", re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;。])\s+")
 _FENCE: Final = re.compile(r"\s*(```|~~~)")
 _QUOTED_TAG: Final = re.compile(
@@ -46,10 +48,10 @@ def lift(text: str) -> Lifted:
     kept: list[str] = []
     moved: list[str] = []
     for at, (line, is_quoted) in enumerate(zip(lines, _quoted(lines), strict=True)):
-        if is_quoted or not _HINT.search(line):
+        if is_quoted or not _VALUE.search(line) or not _HINT.search(line):
             kept.append(line)
             continue
-        rest, lifted = _lift_line(line, beside_fields=_is_beside_fields(lines, at))
+        rest, lifted = _lift_line(lines, at)
         moved += lifted
         if rest or not lifted:
             kept.append(rest)
@@ -59,14 +61,16 @@ def lift(text: str) -> Lifted:
     return Lifted(text=stable if text.startswith("\n") else stable.lstrip("\n"), lines=tuple(moved))
 
 
-def _lift_line(line: str, *, beside_fields: bool) -> tuple[str, list[str]]:
-    if is_volatile(line, beside_fields=beside_fields):
+def _lift_line(lines: list[str], at: int) -> tuple[str, list[str]]:
+    line = lines[at]
+    if is_volatile(line) and (is_volatile(line, beside_fields=True) or not _is_beside_fields(lines, at)):
         return "", [line.strip()]
     rest: list[str] = []
     lifted: list[str] = []
     for sentence in _SENTENCE_END.split(line):
         # A sentence in a longer line is less sure to be a label, so a bare one stays.
-        (lifted if is_volatile(sentence, beside_fields=True) else rest).append(sentence)
+        is_lifted = _VALUE.search(sentence) is not None and is_volatile(sentence, beside_fields=True)
+        (lifted if is_lifted else rest).append(sentence)
     if not lifted:
         return line, []
     return (" ".join(rest), lifted) if rest else ("", [line.strip()])
@@ -88,6 +92,6 @@ def _quoted(lines: list[str]) -> Iterator[bool]:
             fence = None if fence else opening[1]
         is_example = (is_example and bool(line.strip())) or line.lstrip().startswith(">")
         yield bool(opening or fence or depth or is_example)
-        for closing, _ in _QUOTED_TAG.findall(line):
+        for closing, _ in _QUOTED_TAG.findall(line) if "<" in line else ():
             depth = max(0, depth - 1) if closing else depth + 1
-        is_example = is_example or _EXAMPLE.search(line) is not None
+        is_example = is_example or (line.rstrip().endswith(":") and _EXAMPLE.search(line) is not None)
