@@ -126,18 +126,18 @@ def _transposed(rows: Sequence[Value | object], keys: tuple[str, ...]) -> Sequen
     return [[row.get(key, ABSENT) if isinstance(row, dict) else ABSENT for row in rows] for key in keys]
 
 
-def settle(columns: Sequence[Column], *, write: Callable[[Value | object], str]) -> list[Column]:
+def settle(columns: Sequence[Column], *, write: Callable[[Value | object, int], str]) -> list[Column]:
     """Move constants and columns that repeat others into the heading; return the columns that stay in the rows.
 
     Args:
         columns: The columns of one table; the fixed ones are marked in place.
-        write: Writes a constant.
+        write: Writes a constant that so many rows hold.
     """
     found = [*leaves(columns)]
     for _, leaf in found:
         first = leaf.values[0]
         if len(leaf.values) > 1 and _is_plain(first) and leaf.values.count(first) == len(leaf.values):
-            written = write(first)
+            written = write(first, len(leaf.values))
             # In a heading, a bare comma says that commas stand between the cells.
             is_bare = written[:1] not in '"[{&*'
             leaf.fixed = f'="{written}"' if is_bare and "," in written else f"={written}"

@@ -7,6 +7,7 @@ from typing import Final
 from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Budget, Compressed
 from ctx_core.optimize.compressors.json.form import Form
+from ctx_core.optimize.compressors.json.legend import PREFIX, first_line
 from ctx_core.optimize.compressors.json.nesting import fold_nesting
 from ctx_core.optimize.compressors.json.pick import pick, ranked, write
 from ctx_core.optimize.compressors.json.prefixes import factor_prefixes
@@ -15,7 +16,9 @@ from ctx_core.optimize.content import COMPACT_JSON
 from ctx_core.tokens import estimate
 
 _LONG: Final = 2000
-"""Characters from which a search for repetitions over the whole document pays."""
+"""Characters from which a search for repetitions pays, and a line that says how to read the result."""
+
+_LONG_BUDGET: Final = 600
 
 
 class JsonCrusher:
@@ -42,12 +45,9 @@ def _whole(document: Document, *, is_long: bool, drop_ordinary: bool, query: str
     if is_long:
         body, names = factor_prefixes(body, form.written)
     prefixes = [f"{name}={prefix}" for name, prefix in names.items()]
-    text = document.restore("\n".join([_mark(document), *prefixes, body]))
+    used = {*form.used, *([PREFIX] if names else [])} if is_long else set[str]()
+    text = document.restore("\n".join([first_line(used, is_lines=document.is_lines), *prefixes, body]))
     return Compressed(text=text, omissions=tuple(omissions))
-
-
-def _mark(document: Document) -> str:
-    return f"{COMPACT_JSON} lines" if document.is_lines else COMPACT_JSON
 
 
 def _part(document: Document, budget: Budget, query: str | None) -> Compressed:
@@ -55,10 +55,11 @@ def _part(document: Document, budget: Budget, query: str | None) -> Compressed:
     max_tokens = budget.max_tokens or 0
     form = Form(document.value, max_chars=max(80, min(400, max_tokens)))
     units = ranked(form.lines, cost=_cost, query=query)
+    opening = first_line(form.used if max_tokens >= _LONG_BUDGET else frozenset(), is_lines=document.is_lines)
 
     def draw(room: int) -> Compressed:
         lines, omissions = write(form.lines, pick(units, room, cost=_cost))
-        text = document.restore("\n".join([_mark(document), *lines]))
+        text = document.restore("\n".join([opening, *lines]))
         return Compressed(text=text, omissions=(*omissions, *form.omissions))
 
     return aim(draw, budget, reserve=0) or draw(0)

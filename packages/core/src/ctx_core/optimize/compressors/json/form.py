@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core.optimize.compressors.base import Omission
+from ctx_core.optimize.compressors.json import legend
 from ctx_core.optimize.compressors.json.columns import Column, columns_of, settle
 from ctx_core.optimize.compressors.json.layout import Fields, Line, Table, append, extend, wrapped
 from ctx_core.optimize.compressors.json.reader import SCALARS, Pairs, Value, children
 from ctx_core.optimize.compressors.json.survey import Survey
-from ctx_core.optimize.compressors.json.words import CommaWords, Keys, Words
+from ctx_core.optimize.compressors.json.words import ABSENT, CommaWords, Keys, Words
 from ctx_core.optimize.compressors.rows import odd_rows
 
 if TYPE_CHECKING:
@@ -67,11 +68,13 @@ class Form:
         query: str | None = None,
     ) -> None:
         self._survey = Survey(root if find_repeats else None)
-        self._name = map(str, count(1)).__next__
-        self._words = Words(self._survey.texts, name=self._name, max_chars=max_chars)
-        self._comma_words = CommaWords(self._survey.texts, name=self._name, max_chars=max_chars)
+        self._tags = 0
+        self._words = Words(self._survey.texts.keys(), name=self._new_tag, max_chars=max_chars)
+        self._comma_words = CommaWords(self._survey.texts.keys(), name=self._new_tag, max_chars=max_chars)
         self._plain_words = Words(max_chars=max_chars)
+        self._plain_comma_words = CommaWords(max_chars=max_chars)
         self._keys = Keys()
+        self._has_tables = self._has_patterns = False
         self._is_partial = max_chars is not None
         self._drop_ordinary = drop_ordinary
         self._query = query
@@ -87,9 +90,26 @@ class Form:
         return [Omission(what="characters", count=cut)] if cut else []
 
     @property
+    def used(self) -> set[str]:
+        """Which rules of the notation a reader has to know."""
+        checks = {
+            legend.TABLE: self._has_tables,
+            legend.PATTERN: self._has_patterns,
+            legend.ABSENT: ABSENT in self._words or ABSENT in self._comma_words,
+            legend.BLANK: None in self._comma_words,
+            legend.RECORD: bool(self.records),
+            legend.TAG: self._tags > 0,
+        }
+        return {rule for rule, is_used in checks.items() if is_used}
+
+    @property
     def written(self) -> Iterator[object]:
         """Every distinct scalar that was written."""
         return chain(self._words, self._comma_words)
+
+    def _new_tag(self) -> str:
+        self._tags += 1
+        return str(self._tags)
 
     def _document(self, root: Value) -> list[Line]:
         if isinstance(root, dict):
@@ -123,7 +143,7 @@ class Form:
         number = self._survey.number(value) or 0
         if number in self._written_objects:
             return f"*{self._written_objects[number]}", True
-        self._written_objects[number] = self._name()
+        self._written_objects[number] = self._new_tag()
         return f"&{self._written_objects[number]}", False
 
     def _record(self, value: dict[str, Value]) -> str:
@@ -142,7 +162,7 @@ class Form:
         columns = columns_of(alike, key=self._keys.__getitem__, is_whole=self._are_written_whole)
         if not columns:
             return None
-        kept = settle(columns, write=self._plain)
+        kept = settle(columns, write=lambda value, _: self._plain(value, self._plain_words))
         return _Record(
             name=f"@{len(self._records) + 1}",
             heading=" ".join([column.heading(" ") for column in columns]),
@@ -150,9 +170,14 @@ class Form:
             rows={self._survey.number(row) or 0: index for index, row in enumerate(alike)},
         )
 
-    def _plain(self, value: Value | object) -> str:
-        """Write a scalar or a list of scalars for a record's heading: that stands before everything it could refer to."""
-        words = self._plain_words
+    def _constant(self, value: Value | object, words: Words, uses: int) -> str:
+        """Write what every row of a table holds; where the document holds it nowhere else, nothing will refer to it."""
+        if isinstance(value, str) and self._survey.texts.get(value) == uses:
+            return self._plain(value, self._plain_comma_words if words is self._comma_words else self._plain_words)
+        return self._cell(value, words)
+
+    def _plain(self, value: Value | object, words: Words) -> str:
+        """Write a scalar or a list of scalars without tags."""
         return f"[{' '.join([words[x] for x in value])}]" if isinstance(value, list) else words[value]
 
     # One value in lines of its own -----------------------------------------
@@ -224,8 +249,10 @@ class Form:
         words, separator = self._words, " "
         if len(columns) > 1 and _prefers_commas(rows):
             words, separator = self._comma_words, ","
-        kept = settle(columns, write=lambda value: self._cell(value, words))
+        kept = settle(columns, write=lambda value, uses: self._constant(value, words, uses))
         heading = separator.join([column.heading(separator) for column in columns])
+        self._has_tables = True
+        self._has_patterns = self._has_patterns or "~" in heading
         # Members of an object have names to be looked up by; items of an array are instances.
         places = range(len(rows)) if names else self._places(kept, len(rows))
         if len(places) < len(rows):
@@ -260,7 +287,7 @@ class Form:
         return self._inline(value) if value.__class__ in _CONTAINERS else words[value]
 
     def _is_flat(self, column: Column) -> bool:
-        return _holds_scalars(column) and self._survey.texts.isdisjoint(column.values)
+        return _holds_scalars(column) and self._survey.texts.keys().isdisjoint(column.values)
 
     def _are_written_whole(self, values: Sequence[Value | object]) -> bool:
         """Say whether a column of objects is mostly references."""

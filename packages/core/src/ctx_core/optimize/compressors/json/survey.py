@@ -33,7 +33,7 @@ class Survey:
         self._leaves = [1, 1]  # numbers begin at 2, because False and True equal 0 and 1
         self._shapes: dict[tuple[str, ...], list[dict[str, Value]]] = {}
         self._counts: Counter[int] = Counter()
-        self.texts: set[str] = set()
+        self.texts: dict[str, int] = {}
         if root is not None:
             self._intern(root)
             self._count(root)
@@ -84,4 +84,4 @@ class Survey:
                     todo.append(child)
                 elif isinstance(child, str) and len(child) >= _MIN_CHARS:
                     texts[child] += 1
-        self.texts = {text for text, count in texts.items() if count > 1}
+        self.texts = {text: count for text, count in texts.items() if count > 1}

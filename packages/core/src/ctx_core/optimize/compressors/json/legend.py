@@ -1,0 +1,31 @@
+"""The first line of the compact form, which says how to read the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.optimize.content import COMPACT_JSON
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+TABLE: Final = "name[n](columns) is n rows, one a line; column=x is x in every row"
+PATTERN: Final = "column~x<y> is x, then column y"
+ABSENT: Final = "- is absent"
+BLANK: Final = "nothing between commas is null"
+RECORD: Final = "@1(…) has the columns of @1"
+TAG: Final = "*1 is what follows &1 again"
+PREFIX: Final = "$1 stands for its text"
+
+_ORDER: Final = (TABLE, PATTERN, ABSENT, BLANK, RECORD, TAG, PREFIX)
+
+
+def first_line(used: AbstractSet[str], *, is_lines: bool) -> str:
+    """Return the line that opens a document.
+
+    Args:
+        used: What has to be explained; a short document explains itself.
+        is_lines: Whether the document was JSON lines.
+    """
+    mark = f"{COMPACT_JSON} lines" if is_lines else COMPACT_JSON
+    return f"{mark}: {'; '.join(rule for rule in _ORDER if rule in used)}" if used else mark
