@@ -32,7 +32,7 @@ from langchain_ctx.tools import RETRIEVAL_TOOL, is_retrieval_tool, retrieve_orig
 from langchain_ctx.updates import channel_update
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from langchain.agents.middleware import ModelRequest, ToolCallRequest
     from langchain_core.messages import AnyMessage
@@ -87,7 +87,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         engine: ContextEngine | None = None,
         *,
         max_tokens: int = 32_000,
-        low_water: float = 0.5,
+        low_water: float = 0.4,
         user_id: str | None = None,
         graph_root: str | None = None,
         cache_marks: bool = True,
@@ -196,19 +196,19 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     # Before the model.
 
     def _window_update(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        messages, memory, scope = state["messages"], self._memory(state), self._scope(runtime)
+        memory, scope = self._memory(state), self._scope(runtime)
         owner = scope.user_id or memory.owner
-        asked = _last_asked(messages)
+        given = all_to_core(state["messages"])
+        asked = next(_asked(given), None)
         room = max(self.max_tokens - memory.overhead - self._comeback(asked), _LEAST_BUDGET)
-        kept = self._guarded(
-            "evict", lambda: self._evicted(messages, room, owner, scope.session_id), otherwise=messages
-        )
+        kept = self._guarded("evict", lambda: self._evicted(given, room, owner, scope.session_id), otherwise=given)
         # What has only just left may be what the user refers to; and the prefix is another one now anyway.
-        if asked and (asked.id != memory.asked or kept is not messages):
+        if asked and (asked.id != memory.asked or kept is not given):
             rehydrator = self.engine.rehydrator_within(self._comeback(asked))
             found = rehydrator.rehydrate(_said(kept), user_id=owner, session_id=scope.session_id)
             memory = replace(memory, asked=asked.id, block=found.block)
-        return self._update(state, channel_update(messages, kept), memory)
+        changes = channel_update(state["messages"], all_to_host(kept)) if kept is not given else []
+        return self._update(state, changes, memory)
 
     def _comeback(self, asked: Message | None) -> int:
         """Return the most tokens that may come back; 0 for a message that does not look back."""
@@ -217,20 +217,17 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             return 0
         return min(int(self.max_tokens * self.engine.shares.rehydrated), rehydrator.config.max_tokens)
 
-    def _evicted(
-        self, messages: Sequence[BaseMessage], room: int, owner: str, session_id: str | None
-    ) -> Sequence[BaseMessage]:
+    def _evicted(self, given: list[Message], room: int, owner: str, session_id: str | None) -> list[Message]:
         """Return what stays in the state; what leaves is in the archive by then."""
-        given = all_to_core(messages)
         shrunk = [self._shrunk(message) if self._is_pasted(message) else message for message in given]
         evictor = self.engine.evictor
         if not evictor.evict(shrunk, max_tokens=room).evicted:
-            return messages
+            return given
         window = evictor.evict(shrunk, max_tokens=int(room * self.low_water))
         gone = {id(message.source) for message in window.evicted}
-        turns = _said([message.source for message in given if id(message.source) in gone])
+        turns = _said(message for message in given if id(message.source) in gone)
         self.engine.archive.append(owner, turns, session_id=session_id)
-        return all_to_host(window.messages)
+        return window.messages
 
     def _is_pasted(self, message: Message) -> bool:
         """Say whether a user message is so long that the prompt shows it shortened; with a note on it, it is short already."""
@@ -322,14 +319,16 @@ def _with_tool(engine: ContextEngine | None, tool: str) -> ContextEngine:
     return own
 
 
-def _said(messages: Sequence[BaseMessage]) -> list[Message]:
+def _said(messages: Iterable[Message]) -> list[Message]:
     """Return the messages without the notes of earlier evictions, which nobody said."""
-    said = (without_notes(to_core(message))[0] for message in messages)
+    said = (without_notes(message)[0] for message in messages)
     return [message for message in said if message is not None]
 
 
-def _last_asked(messages: Sequence[BaseMessage]) -> Message | None:
-    return next((m for m in reversed(_said(messages)) if m.role == "user"), None)
+def _asked(messages: Sequence[Message]) -> Iterator[Message]:
+    """Yield what the user said, the latest first."""
+    said = (without_notes(message)[0] for message in reversed(messages) if message.role == "user")
+    return (message for message in said if message is not None)
 
 
 def _split(messages: list[BaseMessage]) -> tuple[SystemMessage | None, list[BaseMessage]]:
