@@ -14,7 +14,7 @@ from ctx_core import ContextKernel, Node
 from ctx_core.kernel.worker import Lag
 from ctx_core.stores.nats.connection import NatsConnection
 from ctx_core.stores.nats.feed import NatsDeadLetters, NatsFeed
-from ctx_core.stores.open import open_server_stores
+from ctx_core.stores.open import open_stores
 from servers import processes
 
 
@@ -26,7 +26,7 @@ def urls(nats_url, neo4j_url, valkey_url, prefix):
 
 @pytest.fixture
 def kernel(urls):
-    with ContextKernel.over(open_server_stores(**urls), is_inline=False) as kernel:
+    with ContextKernel.over(open_stores(**urls), is_inline=False) as kernel:
         yield kernel
 
 

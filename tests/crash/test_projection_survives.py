@@ -20,7 +20,7 @@ from ctx_core.kernel.commands import Change
 from ctx_core.kernel.projection import Projection
 from ctx_core.stores.nats.connection import NatsConnection
 from ctx_core.stores.nats.feed import NatsDeadLetters, NatsFeed
-from ctx_core.stores.open import open_server_stores
+from ctx_core.stores.open import open_stores
 
 ROUNDS = int(os.environ.get("CTX_CRASH_ROUNDS", "7"))
 EVENTS = int(os.environ.get("CTX_CRASH_EVENTS", "1400")) // ROUNDS
@@ -41,7 +41,7 @@ class Stage:
             "details": f"valkey://127.0.0.1:{servers['valkey'].port}?prefix=crash",
         }
         self.feed = NatsFeed(NatsConnection(self.urls["events"]), ack_wait_seconds=ACK_WAIT_SECONDS)
-        self.stores = open_server_stores(**self.urls)
+        self.stores = open_stores(**self.urls)
         self.kernel = ContextKernel.over(self.stores, is_inline=False)
         self.live = self.kernel.projection
         fresh = ContextKernel.open().stores

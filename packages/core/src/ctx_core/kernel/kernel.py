@@ -13,7 +13,7 @@ from ctx_core.errors import ContentHashConflict, IdempotencyConflict, InvalidInp
 from ctx_core.kernel.commands import DEFAULT_ROLE, Accepted, EntityKind, Operation, UpdateContext
 from ctx_core.kernel.events import Clock, compose
 from ctx_core.kernel.ports import Direction, KernelStores
-from ctx_core.kernel.projection import Projection
+from ctx_core.kernel.projection import CONSUMER, Projection
 from ctx_core.kernel.queries import MAX_DEPTH, Reader, Shape, validate_scope
 from ctx_core.kernel.transfer import export_log, import_log
 from ctx_core.kernel.traversal import Bounds
@@ -47,6 +47,7 @@ class ContextKernel:
 
     Args:
         is_inline: Project each event right after it was appended, so that a read sees what was just written.
+        consumer: Whose read model this is; the workers that fill it bear the same name.
     """
 
     def __init__(
@@ -58,15 +59,18 @@ class ContextKernel:
         progress: ProgressStore,
         snapshots: SnapshotStore,
         is_inline: bool = True,
+        consumer: str = CONSUMER,
     ) -> None:
         stores = KernelStores(events=events, graph=graph, details=details, progress=progress, snapshots=snapshots)
-        self._stand_on(stores, is_inline=is_inline, url=None)
+        self._stand_on(stores, is_inline=is_inline, consumer=consumer, url=None)
 
     @classmethod
-    def over(cls, stores: KernelStores, *, is_inline: bool = True, url: str | None = None) -> ContextKernel:
+    def over(
+        cls, stores: KernelStores, *, is_inline: bool = True, consumer: str = CONSUMER, url: str | None = None
+    ) -> ContextKernel:
         """Return a kernel over a set of stores that share transactions; `url` is where they were opened from."""
         kernel = cls.__new__(cls)
-        kernel._stand_on(stores, is_inline=is_inline, url=url)  # noqa: SLF001 - another way to build this very class
+        kernel._stand_on(stores, is_inline=is_inline, consumer=consumer, url=url)  # noqa: SLF001 - another way to build this very class
         return kernel
 
     @classmethod
@@ -76,13 +80,15 @@ class ContextKernel:
         stores = import_module("ctx_core.stores.open").open_kernel_stores(url)
         return cls.over(stores, url=url)
 
-    def _stand_on(self, stores: KernelStores, *, is_inline: bool, url: str | None) -> None:
+    def _stand_on(self, stores: KernelStores, *, is_inline: bool, consumer: str, url: str | None) -> None:
         self._stores = stores
         self._is_inline = is_inline
         self._url = url
         self._clock = Clock()
-        self._projection = Projection(graph=stores.graph, details=stores.details, progress=stores.progress)
-        self._reader = Reader(stores=stores)
+        self._projection = Projection(
+            graph=stores.graph, details=stores.details, progress=stores.progress, consumer=consumer
+        )
+        self._reader = Reader(stores=stores, consumer=consumer)
 
     @property
     def stores(self) -> KernelStores:
@@ -262,7 +268,7 @@ class ContextKernel:
         # A file is opened again where the copy is; everything else travels as far as its stores do.
         if self._url is not None and not self._url.startswith("memory:"):
             return ContextKernel.open, (self._url,)
-        return _revive, (self._stores, self._is_inline, self._url)
+        return _revive, (self._stores, self._is_inline, self._projection.consumer, self._url)
 
     def _accept(self, command: UpdateContext) -> Accepted:
         # The head comes first: a key accepted after it was read moves the head, so that the append is refused.
@@ -317,8 +323,8 @@ class _LostRaceError(Exception):
         self.conflict = conflict
 
 
-def _revive(stores: KernelStores, is_inline: bool, url: str | None) -> ContextKernel:
-    return ContextKernel.over(stores, is_inline=is_inline, url=url)
+def _revive(stores: KernelStores, is_inline: bool, consumer: str, url: str | None) -> ContextKernel:
+    return ContextKernel.over(stores, is_inline=is_inline, consumer=consumer, url=url)
 
 
 def _one_command(command: UpdateContext | None, fields: dict[str, Any]) -> UpdateContext:

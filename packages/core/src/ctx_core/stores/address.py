@@ -17,10 +17,23 @@ _TLS_OPTIONS: Final = ("tls_ca_path", "tls_cert_path", "tls_key_path")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """A name and a password; neither is ever part of a text."""
+    """What a client shows to a server, and which authority it trusts; the password is never part of a text.
+
+    Args:
+        ca_path: PEM file of the authority; None trusts the system's, or the one that the URL names.
+        cert_path: PEM file of a client certificate.
+        key_path: PEM file of its key.
+        file: NATS only: a credentials file.
+        tls_first: NATS only: shake hands before the server's greeting.
+    """
 
     user: str | None = None
     password: str | None = field(default=None, repr=False)
+    ca_path: str | None = None
+    cert_path: str | None = None
+    key_path: str | None = None
+    file: str | None = None
+    tls_first: bool = False
 
 
 NO_CREDENTIALS: Final = Credentials()
@@ -58,8 +71,17 @@ class Address:
         return context
 
 
-def parse_address(url: str, *, schemes: Collection[str], options: Collection[str] = ()) -> Address:
-    """Take a URL apart; secrets in it, unknown schemes and unknown options are refused without quoting the URL."""
+def parse_address(
+    url: str,
+    *,
+    schemes: Collection[str],
+    options: Collection[str] = (),
+    credentials: Credentials = NO_CREDENTIALS,
+) -> Address:
+    """Take a URL apart; secrets in it, unknown schemes and unknown options are refused without quoting the URL.
+
+    Paths of TLS files come from the credentials, or else from the URL.
+    """
     parts = urlsplit(url)
     scheme = parts.scheme.lower()
     if scheme not in schemes:
@@ -78,7 +100,7 @@ def parse_address(url: str, *, schemes: Collection[str], options: Collection[str
         hosts=tuple(parts.netloc.split(",")),
         path=parts.path.strip("/"),
         options={name: value for name, value in given.items() if name not in _TLS_OPTIONS},
-        ca_path=given.get("tls_ca_path"),
-        cert_path=given.get("tls_cert_path"),
-        key_path=given.get("tls_key_path"),
+        ca_path=credentials.ca_path or given.get("tls_ca_path"),
+        cert_path=credentials.cert_path or given.get("tls_cert_path"),
+        key_path=credentials.key_path or given.get("tls_key_path"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -11,7 +12,7 @@ from ctx_core.kernel.ports import KernelStores
 from ctx_core.stores.address import NO_CREDENTIALS, Credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ctx_core.kernel.ports import EventStore, GraphStore
     from ctx_core.stores.nats.connection import NatsConnection
@@ -56,29 +57,52 @@ def open_nats(url: str, *, credentials: Credentials = NO_CREDENTIALS) -> NatsCon
     return _opener(_NATS, url, "a feed")(url, credentials=credentials)
 
 
-def open_server_stores(
-    *, events: str, graph: str, details: str, credentials: Mapping[str, Credentials] | None = None
+def open_stores(
+    url: str = "memory://",
+    *,
+    events: str | None = None,
+    graph: str | None = None,
+    details: str | None = None,
+    credentials: Mapping[str, Credentials] | None = None,
 ) -> KernelStores:
-    """Open a kernel's stores on servers, with credentials by the name of the argument they are for."""
-    from ctx_core.stores.redis import kernel as on_redis  # noqa: PLC0415 - needs an extra
+    """Open everything at `url`, but for the parts that have a URL of their own.
 
-    known = credentials or {}
-    log = open_events(events, credentials=known.get("events", NO_CREDENTIALS))
-    nodes = open_graph(graph, credentials=known.get("graph", NO_CREDENTIALS))
-    redis = open_redis(details, credentials=known.get("details", NO_CREDENTIALS))
+    Progress and snapshots go where the details are. `credentials` are by the name of the argument they are for.
+    """
+    base = open_kernel_stores(url)
+    if events is graph is details is None:
+        return base
+    known = {name: (credentials or {}).get(name, NO_CREDENTIALS) for name in ("events", "graph", "details")}
+    parts: dict[str, Any] = {
+        name: getattr(base, name) for name in ("events", "graph", "details", "progress", "snapshots")
+    }
+    closers = [base.close]
+    if events is not None:
+        parts["events"] = open_events(events, credentials=known["events"])
+    if graph is not None:
+        parts["graph"] = open_graph(graph, credentials=known["graph"])
+    if details is not None:
+        redis = open_redis(details, credentials=known["details"])
+        parts |= _on_redis(redis)
+        closers.append(redis.close)
+    closers += [part.close for part in parts.values() if hasattr(part, "close")]
+    # Parts that live apart share no transaction: an event is appended first, and projected then.
+    return KernelStores(**parts, close=partial(_call_all, closers))
 
-    def close() -> None:
-        for store in (log, nodes, redis):
-            getattr(store, "close", lambda: None)()
 
-    return KernelStores(
-        events=log,
-        graph=nodes,
-        details=on_redis.RedisDetailStore(redis),
-        progress=on_redis.RedisProgressStore(redis),
-        snapshots=on_redis.RedisSnapshotStore(redis),
-        close=close,
-    )
+def _call_all(calls: Iterable[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
+
+
+def _on_redis(redis: RedisConnection) -> dict[str, Any]:
+    from ctx_core.stores.redis import kernel  # noqa: PLC0415 - needs an extra
+
+    return {
+        "details": kernel.RedisDetailStore(redis),
+        "progress": kernel.RedisProgressStore(redis),
+        "snapshots": kernel.RedisSnapshotStore(redis),
+    }
 
 
 def _opener(table: Mapping[str, str], url: str, what: str) -> Any:

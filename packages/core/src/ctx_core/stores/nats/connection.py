@@ -56,7 +56,7 @@ class NatsConnection:
     """
 
     def __init__(self, url: str, *, credentials: Credentials = NO_CREDENTIALS) -> None:
-        self.address = parse_address(url, schemes=SCHEMES, options=OPTIONS)
+        self.address = parse_address(url, schemes=SCHEMES, options=OPTIONS, credentials=credentials)
         self._credentials = credentials
         self._client: Client | None = None
         self._connecting = asyncio.Lock()
@@ -152,12 +152,12 @@ def _options(address: Address, credentials: Credentials) -> dict[str, Any]:
         "error_cb": _ignore,
         "user": credentials.user,
         "password": credentials.password,
-        "user_credentials": address.options.get("credentials_file"),
+        "user_credentials": credentials.file or address.options.get("credentials_file"),
     }
     if address.scheme == "tls" or address.ca_path is not None:
         options["tls"] = address.tls_context()
         options["tls_hostname"] = address.hosts[0].rsplit(":", 1)[0]
-        options["tls_handshake_first"] = address.options.get("tls_first") == "true"
+        options["tls_handshake_first"] = credentials.tls_first or address.options.get("tls_first") == "true"
     return options
 
 

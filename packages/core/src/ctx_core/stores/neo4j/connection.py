@@ -43,7 +43,7 @@ class Neo4jConnection:
     """
 
     def __init__(self, url: str, *, credentials: Credentials = NO_CREDENTIALS) -> None:
-        self.address = parse_address(url, schemes=SCHEMES, options=OPTIONS)
+        self.address = parse_address(url, schemes=SCHEMES, options=OPTIONS, credentials=credentials)
         self.prefix = self.address.options.get("prefix", "ctx")
         scheme = self.address.scheme.removesuffix("+s")
         # The driver takes a context of ours only beside the plain schemes; it then encrypts all the same.

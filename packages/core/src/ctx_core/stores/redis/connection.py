@@ -46,7 +46,7 @@ class RedisConnection:
     """
 
     def __init__(self, url: str, *, credentials: Credentials = NO_CREDENTIALS) -> None:
-        self.address = parse_address(url, schemes=SCHEMES, options=OPTIONS)
+        self.address = parse_address(url, schemes=SCHEMES, options=OPTIONS, credentials=credentials)
         self.prefix = self.address.options.get("prefix", "ctx")
         if not _PREFIX.fullmatch(self.prefix):
             raise InvalidSettings(f"a prefix is made of letters, digits and ._:-, not {self.prefix!r}")
