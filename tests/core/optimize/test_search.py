@@ -258,15 +258,17 @@ def test_picture_of_a_small_budget():
     assert compress(many(6, 5), 150).text == snapshot("""\
 pkg/module_0/handlers.py
 1:    value = compute_0_0(request, limit=3)
-8:    value = compute_0_1(request, limit=3)
-[… 3 matches left out]
+[… 4 matches left out]
 pkg/module_1/handlers.py
 1:    value = compute_1_0(request, limit=3)
 [… 4 matches left out]
 pkg/module_2/handlers.py
 1:    value = compute_2_0(request, limit=3)
 [… 4 matches left out]
-[… 3 files, 15 matches left out]\
+pkg/module_3/handlers.py
+1:    value = compute_3_0(request, limit=3)
+[… 4 matches left out]
+[… 2 files, 10 matches left out]\
 """)
 
 

@@ -22,13 +22,26 @@ def aim(draw: Callable[[int], Compressed], budget: Budget, *, reserve: int) -> C
         reserve: Tokens that the result is likely to need beside its pieces.
     """
     target = budget.max_tokens or 0
-    best, best_count, room = None, 0, target - reserve
+    best, best_count = None, 0
+    low, high, room = 0, None, target - reserve
     for _ in range(_ROUNDS):
         drawn = draw(room)
         count = budget.counter.count(drawn.text)
-        if best_count < count <= target:
-            best, best_count = drawn, count
-        elif best is not None or room < 0:
+        if count > target:
+            high = room
+        else:
+            low = room
+            if count > best_count:
+                best, best_count = drawn, count
+        if high is not None and (high <= 0 or high - low <= _SLACK_TOKENS):
             break
-        room += target - count - _SLACK_TOKENS
+        room = _next(room, target - count, low, high)
     return best
+
+
+def _next(room: int, missing: int, low: int, high: int | None) -> int:
+    """Go as far as tokens are missing, but stay between what fitted and what did not."""
+    room += missing - _SLACK_TOKENS
+    if high is None:
+        return max(room, low + _SLACK_TOKENS)
+    return room if low < room < high else (low + high) // 2

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_WORD: Final = re.compile(r"[^\W_]{3,}|\w{3,}")
+# Chinese and Japanese write no spaces, so there a term is a pair of characters.
+_UNSPACED: Final = r"\u3040-\u30ff\u3400-\u9fff"
+_WORD: Final = re.compile(rf"(?=([{_UNSPACED}]{{2}}))[{_UNSPACED}]|[^\W_{_UNSPACED}]{{3,}}")
 _TROUBLE: Final = re.compile(
     r"error|fail|exception|panic|fatal|crash|unsafe|secur|vulnerab|deadlock|overflow|\b(?:bug|fixme|todo|raise|throw|xxx|hack)\b",
     re.IGNORECASE,
@@ -24,7 +26,7 @@ _MAX_TERMS: Final = 32
 
 def query_terms(query: str | None) -> tuple[str, ...]:
     """Return the words of a query that say something, in lower case and order; at most 32."""
-    words = (word.lower() for word in _WORD.findall(query or ""))
+    words = ((match[1] or match[0]).lower() for match in _WORD.finditer(query or ""))
     return tuple(dict.fromkeys(word for word in words if word not in _COMMON))[:_MAX_TERMS]
 
 

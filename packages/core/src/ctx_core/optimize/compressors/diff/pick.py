@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ctx_core.optimize.compressors.diff.format import DiffFile, Ranges
 
 # A hunk longer than this is shown in part rather than not at all.
-_PIECE_ROWS: Final = 24
+_PIECE_ROWS: Final = 12
 _HEADER_TOKENS: Final = 14
 _NOTE_TOKENS: Final = 12
 # The names of all files come first as long as they take no more of the room than this.
