@@ -170,9 +170,11 @@ class Plan:
         return next(chain(waiting, unfinished, steps), None)
 
     def _blocker(self) -> Relation | None:
-        """Return the most salient constraint that gives its reason."""
-        relations = [*self.spine.relations, *(placed.relation for placed in self._reasons)]
-        return next((r for r in relations if r.semantic_class is RelationClass.CONSTRAINT and reason(r)), None)
+        """Return a constraint that gives its reason: one on the spine, or touching it, or else any."""
+        spine, touched = self.spine.relations, self._on_spine
+        constraints = [relation for relation in self.bundle.relations if _blocks(relation)]
+        touching = (relation for relation in constraints if not touched.isdisjoint(_ends(relation)))
+        return next(chain(filter(_blocks, spine), touching, constraints), None)
 
     def _explained(self) -> Iterator[Offer]:
         """Offer the reasons beside the spine, then what they are about."""
@@ -284,6 +286,10 @@ def _placed(tier: Tier, position: int, relation: Relation) -> _Placed:
 
 def _ends(relation: Relation) -> tuple[str, str]:
     return relation.source_node_id, relation.target_node_id
+
+
+def _blocks(relation: Relation) -> bool:
+    return relation.semantic_class is RelationClass.CONSTRAINT and reason(relation) is not None
 
 
 def _called(node: Node) -> str:

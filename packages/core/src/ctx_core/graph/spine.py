@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.graph.salience import is_explained, strength
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from ctx_core.graph.model import Bundle, Relation
 
@@ -22,6 +23,8 @@ _TAIL_SHARE: Final = 0.5
 # Beside the best path, others from the root count as spine when they are about as well explained (a hub of reasons).
 _PEER_SHARE: Final = 0.75
 _NONE: Final = -1
+_DOWN: Final = False
+_UP: Final = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,21 +41,25 @@ def find_spine(bundle: Bundle, *, focus: str | None = None) -> Spine:
     Relations may be followed against their direction, since causes often point at the root. Time is linear in nodes
     plus relations, but for one sort of the relations.
     """
-    root = bundle.root_node_id
-    relations = bundle.relations
-    strengths = [_own_strength(relation) for relation in relations]
-    strongest_first = sorted(range(len(relations)), key=strengths.__getitem__, reverse=True)
-    down, up = (_Walk(relations, strengths, strongest_first, upstream=upstream) for upstream in (False, True))
+    root, relations = bundle.root_node_id, bundle.relations
     focus = root if focus is None else focus
-    path = _path_to(root, focus, [down, up])
+    strengths = [_own_strength(relation) for relation in relations]
+    order = sorted(range(len(relations)), key=strengths.__getitem__, reverse=True)
+    walk = cache(lambda upstream: _Walk(relations, strengths, order, upstream=upstream))
+    path = [] if focus == root else _path_to(root, focus, walk)
     if not path:
-        # Upstream is worth a look where something explained points at the root, or nothing leads away from it.
-        looks_up = root not in down.steps or any(is_explained(relations[step]) for step in up.steps.get(root, ()))
-        path = _paths_from(root, [down, up] if looks_up else [down], visited={root})
+        path = _paths_from(root, map(walk, _ways_from(root, relations)), visited={root})
     if focus != root:
-        path += _paths_from(focus, [down], visited={root, *_ends(path)})
+        path += _paths_from(focus, [walk(_DOWN)], visited={root, *_ends(path)})
     node_ids = dict.fromkeys([root, *_ends(path), focus])
     return Spine(relations=tuple(path), node_ids=tuple(node_ids))
+
+
+def _ways_from(root: str, relations: Sequence[Relation]) -> tuple[bool, ...]:
+    """Return the directions to look in: upstream too if something explained points at the root, or nothing leads away."""
+    leads_away = any(relation.source_node_id == root != relation.target_node_id for relation in relations)
+    is_explained_from_above = any(relation.target_node_id == root and is_explained(relation) for relation in relations)
+    return (_DOWN, _UP) if is_explained_from_above or not leads_away else (_DOWN,)
 
 
 class _Walk:
@@ -102,18 +109,19 @@ class _Walk:
 
     def _settle(self, step: int, ways: _Onward, goal: str | None) -> bool:
         """Set the value of a step from those that may follow it; False if it misses the goal."""
-        self.values[step], self.following[step] = self.strengths[step], _NONE
-        if ways.best == _NONE or self.far[step] == goal:
-            return goal in (None, self.far[step])
-        best, worth = ways.best, self.values[ways.best]
+        values, far = self.values, self.far[step]
+        values[step], self.following[step] = self.strengths[step], _NONE
+        if ways.best == _NONE or far == goal:
+            return goal is None or far == goal
+        best, worth = ways.best, values[ways.best]
         if ways.keyed:
             worth += self._link(step, best)
             for key in self._keys_after(self.relations[step]):
                 after = ways.keyed.get(key)
-                if after is not None and (joint := self.values[after] + self._link(step, after)) > worth:
+                if after is not None and after != best and (joint := values[after] + self._link(step, after)) > worth:
                     best, worth = after, joint
         self.following[step] = best
-        self.values[step] += _DISCOUNT * worth
+        values[step] += _DISCOUNT * worth
         return True
 
     def _keys_after(self, relation: Relation) -> Iterator[str | int]:
@@ -148,19 +156,20 @@ class _Walk:
 
         Strong steps are walked first, so it is a weak one that closes a cycle and is left out.
         """
-        is_open = {start: True}
-        stack: list[tuple[str, Iterator[int], list[int]]] = [(start, iter(self.steps.get(start, ())), [])]
+        far_of, steps_of = self.far, self.steps
+        is_open = dict.fromkeys((*closed, start), True)
+        stack: list[tuple[str, Iterator[int], list[int]]] = [(start, iter(steps_of.get(start, ())), [])]
         while stack:
             node_id, steps, kept = stack[-1]
             for step in steps:
-                far = self.far[step]
+                far = far_of[step]
                 state = is_open.get(far)
-                if state or far in closed:
+                if state:
                     continue
                 kept.append(step)
                 if state is None:
                     is_open[far] = True
-                    stack.append((far, iter(() if far == goal else self.steps.get(far, ())), []))
+                    stack.append((far, iter(() if far == goal else steps_of.get(far, ())), []))
                     break
             else:
                 stack.pop()
@@ -226,29 +235,25 @@ def _without_tail(path: Sequence[int], walk: _Walk) -> list[Relation]:
     return [walk.relations[step] for step in path[:end]]
 
 
-def _path_to(root: str, focus: str, walks: Sequence[_Walk]) -> list[Relation]:
+def _path_to(root: str, focus: str, walk: Callable[[bool], _Walk]) -> list[Relation]:
     """Return the best path from the root to the focus: along the arrows, or upstream, or else in any direction."""
-    if focus == root:
-        return []
-    for walk in walks:
-        entries = walk.explore(root, goal=focus)
+    for way in (walk(upstream) for upstream in (_DOWN, _UP)):
+        entries = way.explore(root, goal=focus)
         if entries:
-            return [walk.relations[step] for step in walk.path(max(entries, key=walk.entry), visited=())]
-    return _shortest(root, focus, walks)
+            return [way.relations[step] for step in way.path(max(entries, key=way.entry), visited=())]
+    return _shortest(root, focus, (walk(_DOWN), walk(_UP)))
 
 
 def _shortest(root: str, focus: str, walks: Sequence[_Walk]) -> list[Relation]:
     came: dict[str, tuple[str, Relation] | None] = {root: None}
     ring = [root]
     while ring and focus not in came:
-        reached: list[str] = []
-        for node_id in ring:
-            for walk in walks:
-                for step in walk.steps.get(node_id, ()):
-                    if walk.far[step] not in came:
-                        came[walk.far[step]] = (node_id, walk.relations[step])
-                        reached.append(walk.far[step])
-        ring = reached
+        steps = [(near, walk, step) for near in ring for walk in walks for step in walk.steps.get(near, ())]
+        ring = []
+        for near, walk, step in steps:
+            if walk.far[step] not in came:
+                came[walk.far[step]] = (near, walk.relations[step])
+                ring.append(walk.far[step])
     path: list[Relation] = []
     back = came.get(focus)
     while back is not None:
