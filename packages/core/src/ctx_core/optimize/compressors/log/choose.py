@@ -12,9 +12,10 @@ from ctx_core.optimize.compressors.log.severity import is_passing
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ctx_core.optimize.compressors.base import Budget
     from ctx_core.optimize.compressors.log.rank import Candidate
+    from ctx_core.optimize.compressors.log.reading import Log
     from ctx_core.optimize.compressors.log.templates import Template
+    from ctx_core.tokens import TokenCounter
 
 _GAP_COST: Final = 6
 _LONG_LINE: Final = 600
@@ -23,21 +24,29 @@ _BRIEF_LINE: Final = 160
 _SHORT_LINE: Final = 12
 
 
-def choose(lines: list[str], templates: list[Template], budget: Budget, query: str | None) -> dict[int, str]:
-    """Return the lines that stay, by number, as they will be shown; most valuable first."""
-    ranked = tiers(lines, templates, query, natural=budget.max_tokens is None)
-    if budget.max_tokens is None:
-        kept = {}
-        for tier in ranked:
-            for it in tier.candidates:
-                if it.line not in kept and not _is_empty(it, lines):
-                    kept[it.line] = _shown(it, lines, _LONG_LINE)
-    else:
-        kept = _within(budget, budget.max_tokens, lines, ranked)
-    return kept | _bridges(lines, kept)
+def choose(
+    log: Log, templates: list[Template], *, room: int | None, counter: TokenCounter, query: str | None
+) -> dict[int, str]:
+    """Return the lines that stay, by number, as they will be shown; most valuable first.
+
+    They and the notes between them take at most `room` tokens; None asks for the natural level.
+    """
+    lines = log.lines
+    ranked = tiers(lines, templates, query, natural=room is None)
+    kept = _all(lines, ranked) if room is None else _within(room, counter, lines, ranked)
+    return kept | _bridges(log, kept)
 
 
-def _within(budget: Budget, room: int, lines: list[str], ranked: Iterable[Tier]) -> dict[int, str]:
+def _all(lines: list[str], ranked: Iterable[Tier]) -> dict[int, str]:
+    kept: dict[int, str] = {}
+    for tier in ranked:
+        for it in tier.candidates:
+            if it.line not in kept and not _is_empty(it, lines):
+                kept[it.line] = _shown(it, lines, _LONG_LINE)
+    return kept
+
+
+def _within(room: int, counter: TokenCounter, lines: list[str], ranked: Iterable[Tier]) -> dict[int, str]:
     kept: dict[int, str] = {}
     shown: set[str] = set()
     longest = max(_BRIEF_LINE, min(_LONG_LINE, room // 3))
@@ -50,10 +59,10 @@ def _within(budget: Budget, room: int, lines: list[str], ranked: Iterable[Tier])
             if it.line in kept or _is_empty(it, lines):
                 continue
             line = _shown(it, lines, longest)
-            if it.brief and line in shown:
+            if it.brief and line in shown:  # nothing new to a reader
                 continue
             gaps = 1 - (it.line - 1 in kept) - (it.line + 1 in kept)
-            cost = budget.cost(line) + gaps * _GAP_COST
+            cost = counter.count(f"{line}\n") + gaps * _GAP_COST
             if cost <= room - floor:
                 kept[it.line] = line
                 shown.add(line)
@@ -77,9 +86,12 @@ def _shown(candidate: Candidate, lines: list[str], longest: int) -> str:
     return opening(line, _BRIEF_LINE) if candidate.brief else excerpt(line, longest)
 
 
-def _bridges(lines: list[str], kept: dict[int, str]) -> dict[int, str]:
+def _bridges(log: Log, kept: dict[int, str]) -> dict[int, str]:
     return {
-        index + 1: lines[index + 1]
-        for index in kept
-        if index + 2 in kept and index + 1 not in kept and len(lines[index + 1]) <= _SHORT_LINE
+        number + 1: log.lines[number + 1]
+        for number in kept
+        if number + 2 in kept
+        and number + 1 not in kept
+        and number + 1 not in log.hidden
+        and len(log.lines[number + 1]) <= _SHORT_LINE
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ctx_core.optimize.compressors.log.notes import passed_states
+
 _ESCAPE: Final = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])"
 )
@@ -13,8 +15,8 @@ _SPELLED_ESCAPE: Final = re.compile(r"\^\[\[[0-9;?]*[A-Za-z]")
 _OVERSTRUCK: Final = re.compile(r"[^\n\x08]\x08")
 
 
-def plain(text: str) -> str:
-    """Return `text` without terminal escapes, each carriage-returned line at the last state it showed."""
+def plain(text: str) -> tuple[str, int]:
+    """Return `text` as a terminal would show it, and how many states of progress bars it passed over."""
     text = text.removeprefix("\ufeff")
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
@@ -22,13 +24,15 @@ def plain(text: str) -> str:
         text = _SPELLED_ESCAPE.sub("", text)
     if "\x08" in text:
         text = _OVERSTRUCK.sub("", text).replace("\x08", "")
-    if "\r" in text:
-        text = "\n".join(_last_state(line) if "\r" in line else line for line in text.split("\n"))
-    return text
+    return _without_returns(text) if "\r" in text else (text, 0)
 
 
-def _last_state(line: str) -> str:
-    states = [state for state in line.split("\r") if state.strip()]
-    if len(states) <= 1:
-        return states[0] if states else ""
-    return f"{states[-1]} [… {len(states) - 1:,} states before]"
+def _without_returns(text: str) -> tuple[str, int]:
+    lines = text.replace("\r\n", "\n").split("\n")
+    passed = 0
+    for number, line in enumerate(lines):
+        if "\r" in line:
+            states = [state for state in line.split("\r") if state.strip()] or [""]
+            passed += len(states) - 1
+            lines[number] = states[-1] if len(states) == 1 else f"{states[-1]} {passed_states(len(states) - 1)}"
+    return "\n".join(lines), passed

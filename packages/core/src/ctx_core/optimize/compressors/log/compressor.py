@@ -1,17 +1,23 @@
-"""The flow of a log: clean, mine templates, rate, choose, render."""
+"""The flow of a log: read, mine templates, choose, render."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.base import Budget, Compressed
 from ctx_core.optimize.compressors.log.choose import choose
-from ctx_core.optimize.compressors.log.clean import plain
-from ctx_core.optimize.compressors.log.header import without_header
-from ctx_core.optimize.compressors.log.render import LEGEND_COST, is_rendered, render
+from ctx_core.optimize.compressors.log.notes import LEGEND_COST, is_compressed
+from ctx_core.optimize.compressors.log.reading import read
+from ctx_core.optimize.compressors.log.render import passed_states, render
 from ctx_core.optimize.compressors.log.runners import echoed
 from ctx_core.optimize.compressors.log.templates import mine
+
+if TYPE_CHECKING:
+    from ctx_core.optimize.compressors.log.reading import Log
+
+# Below this many tokens, a legend takes the place of what it explains.
+_WITH_LEGEND: Final = 80
 
 
 class LogCompressor:
@@ -19,16 +25,31 @@ class LogCompressor:
 
     def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
         """Return `text` at its natural level, or within `budget.max_tokens` where that can be reached."""
-        if is_rendered(text) and (budget.max_tokens is None or budget.fits(text)):
+        if is_compressed(text) and budget.fits(text):
             return Compressed(text=text)
-        shown = plain(text)
-        if budget.max_tokens is not None and len(shown) < len(text) and budget.fits(shown):
-            return Compressed(text=shown)
-        log = without_header(shown.removesuffix("\n").split("\n"))
-        room = None if budget.max_tokens is None else max(0, budget.max_tokens - LEGEND_COST)
-        kept = choose(log.lines, mine(log.lines, echoed(log.lines)), replace(budget, max_tokens=room), query)
-        compressed = render(log, kept)
-        while kept and not budget.fits(compressed.text):
-            kept = dict(islice(kept.items(), len(kept) * 9 // 10))
-            compressed = render(log, kept)
-        return compressed if len(compressed.text) < len(text) else Compressed(text=text)
+        log = read(text)
+        result = _lossless(log, budget) or _selected(log, budget, query)
+        return result if len(result.text) < len(text) else Compressed(text=text)
+
+
+def _lossless(log: Log, budget: Budget) -> Compressed | None:
+    """Return the log with every line, if resolving escapes and cutting headers is enough."""
+    if budget.max_tokens is None:
+        return None
+    if budget.fits(log.shown):
+        return Compressed(text=log.shown, omissions=tuple(passed_states(log)))
+    every_line = render(log, dict(enumerate(log.lines)), with_legend=True) if log.header.stamped else None
+    return every_line if every_line and budget.fits(every_line.text) else None
+
+
+def _selected(log: Log, budget: Budget, query: str | None) -> Compressed:
+    room = budget.max_tokens
+    with_legend = room is None or room >= _WITH_LEGEND
+    if room is not None and with_legend:
+        room -= LEGEND_COST
+    kept = choose(log, mine(log.lines, echoed(log.lines)), room=room, counter=budget.counter, query=query)
+    result = render(log, kept, with_legend=with_legend)
+    while kept and not budget.fits(result.text):
+        kept = dict(islice(kept.items(), len(kept) * 9 // 10))
+        result = render(log, kept, with_legend=with_legend)
+    return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.optimize.compressors.log.notes import missing_chars
 from ctx_core.optimize.compressors.log.severity import alarm
 from ctx_core.tokens import whole_graphemes
 
@@ -45,7 +46,7 @@ def _joined(line: str, windows: Iterable[tuple[int, int]]) -> str:
     end = 0
     for start, stop in (*windows, (len(line), len(line))):
         if start > end:
-            parts.append(f"[… {start - end:,} chars]")
+            parts.append(missing_chars(start - end))
         parts.append(line[start:stop])
         end = stop
     return "".join(parts)

@@ -38,21 +38,19 @@ _NO_HOST: Final = frozenset("trace debug info notice warn warning error fatal at
 
 
 @dataclass(frozen=True, slots=True)
-class Headless:
-    """Lines without what stood before each of them.
+class Header:
+    """What was cut from before the lines of a log.
 
     Args:
-        lines: The lines.
-        stamped: How many lost a time.
-        host: The word that nearly all began with, after the time, and that was cut too.
+        stamped: How many lines lost a time.
+        host: The word that nearly all lines began with, after the time, and that was cut too.
     """
 
-    lines: list[str]
     stamped: int = 0
     host: str | None = None
 
 
-def without_header(lines: list[str]) -> Headless:
+def without_header(lines: list[str]) -> tuple[list[str], Header]:
     """Cut the time before the lines of a log, if most lines bear one, and the host behind it, if it is always the same.
 
     In a log whose lines mostly bear no time, a time is part of the message and stays.
@@ -60,14 +58,14 @@ def without_header(lines: list[str]) -> Headless:
     matches = [_PLAIN.match(line) for line in lines]
     stamped = sum(map(bool, matches))
     if stamped < _MOST * len(lines):
-        return Headless(lines)
+        return lines, Header()
     lines = [_cut(line, match) if match else line for line, match in zip(lines, matches, strict=True)]
     if _NAMED.match(lines[len(lines) // 2]):
         lines = [_NAMED.sub(r"\1 ", line, count=1) if _NAMED.match(line) else line for line in lines]
     host = _common_first_word(lines)
     if host:
         lines = [line.removeprefix(host + " ") for line in lines]
-    return Headless(lines, stamped, host)
+    return lines, Header(stamped, host)
 
 
 def _cut(line: str, stamp: re.Match[str]) -> str:

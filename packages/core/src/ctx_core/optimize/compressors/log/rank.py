@@ -11,18 +11,25 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ctx_core.optimize.compressors.log.runners import ends_step, is_event_log
 from ctx_core.optimize.compressors.log.severity import Severity
 from ctx_core.optimize.compressors.log.templates import Template, novelties
+from ctx_core.optimize.compressors.log.traces import frames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from ctx_core.optimize.compressors.log.traces import Frame
 
 _REACH: Final = 16
 _NATURAL_REACH: Final = 3
 _VARIANTS: Final = 200
 _NATURAL_VARIANTS: Final = 40
+_REPEATS: Final = 64
 _NATURAL_NOVELTY: Final = 1 / 12
 _NOVEL: Final = 1 / 3
 _ONCE: Final = 1.5
 _WARNED: Final = 2.0
+_FRAME: Final = 0.1
+_NATURAL_FRAME: Final = 0.2
+_FEW_HITS: Final = 20
 _TERM: Final = re.compile(r"[\w.-]{4,}")
 _COMMON: Final = frozenset(
     "this that what when which where does have with from build fail failed failure error errors happened there about could should would were been into your more".split()  # noqa: SIM905 - words read better in a row
@@ -79,11 +86,14 @@ def tiers(lines: list[str], templates: list[Template], query: str | None, *, nat
     yield Tier(last)
     yield Tier(first)
     yield Tier(list(_variants(lines, worst, ends, _NATURAL_VARIANTS if natural else _VARIANTS)), share=0.5)
-    yield Tier([*_around(last, lines, reach), *_around(first, lines, reach)])
+    found = frames(lines, templates)
+    yield Tier([*_around(last, lines, reach), *_around(first, lines, reach), *_of_traces(found, natural=natural)])
     yield Tier(list(_matching(lines, query)))
-    yield Tier(list(_news(templates, _NATURAL_NOVELTY if natural else 0.0)))
+    framed = {frame.line for frame in found}
+    unframed = [template for template in templates if template.mask and template.first not in framed]
+    yield Tier(list(_news(unframed, _NATURAL_NOVELTY if natural else 0.0)))
     if not natural:
-        yield Tier(list(_repeats(templates)))
+        yield Tier(list(_repeats(unframed)))
 
 
 def _nearness(index: int, ends: list[int]) -> float:
@@ -111,13 +121,25 @@ def _around(heads: Iterable[Candidate], lines: Sequence[str], reach: int) -> Ite
                     yield Candidate(number, head.worth / step, beside=True)
 
 
+def _of_traces(found: Iterable[Frame], *, natural: bool) -> Iterator[Candidate]:
+    for frame in found:
+        if not natural or frame.worth >= _NATURAL_FRAME:
+            yield Candidate(frame.line, frame.worth * _FRAME)
+            if frame.is_python:
+                yield Candidate(frame.line + 1, frame.worth * _FRAME, beside=True)
+
+
 def _matching(lines: Sequence[str], query: str | None) -> Iterator[Candidate]:
-    terms = [term for term in _TERM.findall(query or "") if term.lower() not in _COMMON]
-    if terms:
-        wanted = re.compile("|".join(map(re.escape, terms)), re.IGNORECASE)
-        for index, line in enumerate(lines):
-            if hits := wanted.findall(line):
-                yield Candidate(index, float(len(hits)))
+    """Yield the lines that hold a word of the query that few lines hold."""
+    terms = {term for term in _TERM.findall((query or "").lower()) if term not in _COMMON}
+    if not terms:
+        return
+    lowered = [line.lower() for line in lines]
+    for term in sorted(terms):
+        hits = [number for number, line in enumerate(lowered) if term in line]
+        if len(hits) <= max(_FEW_HITS, len(lines) // _FEW_HITS):
+            for number in hits:
+                yield Candidate(number, 1 / len(hits))
 
 
 def _news(templates: Sequence[Template], least: float) -> Iterator[Candidate]:
@@ -129,5 +151,7 @@ def _news(templates: Sequence[Template], least: float) -> Iterator[Candidate]:
 
 def _repeats(templates: Iterable[Template]) -> Iterator[Candidate]:
     for template in templates:
-        for rank, shape in enumerate(template.shapes):
-            yield Candidate(shape[0], 1 / (1 + rank), brief=True)
+        yield Candidate(template.last, 1.0, brief=True)
+        for rank, shape in enumerate(template.shapes[:_REPEATS]):
+            for further, number in enumerate(shape[:_REPEATS]):
+                yield Candidate(number, 1 / (1 + rank + further), brief=True)

@@ -48,7 +48,7 @@ _VERDICT: Final = (
 )
 _PHRASE: Final = re.compile(
     r"not found|no such |timed out|core dumped|out of memory|non-?zero|undefined: |undefined (?:reference|symbol)|got\b.*\bwant\b|want\b.*\bgot\b|bad gateway|data race|shutdown signal|signal \d|terminate called"
-    r"|no space left|rate limit|permission denied|access denied|access to the resource is denied|connection refused|merge conflict|\[rejected\]|could not resolve|unknown authority|would (?:be )?reformat"
+    r"|no space left|caused by: |rate limit|permission denied|access denied|access to the resource is denied|connection refused|merge conflict|\[rejected\]|could not resolve|unknown authority|would (?:be )?reformat"
     r"|^\s*(?:expected|received|actual|left|right|got|want)\b.*:|^e {2,}\S|^e: |^[ef](?:/|\d{4} )|^\s*\d+ +\d+ +[ef] |not (?:permitted|accessible|a valid)"
     r"|expected\b.*\b(?:got|but|received|actual)\b"
 )

@@ -43,7 +43,7 @@ _SIGNS: Final = {
     Sign.PHRASE: """
         exit exited exiting exitcode found such timed core memory gateway permitted accessible valid non-zero nonzero returned got want left right
         expected received actual passed problems problem issues issue undefined not e f e0 f0 reference race signal terminate space limit denied
-        refused conflict rejected resolve reformat reformatted authority
+        refused conflict rejected resolve reformat reformatted authority caused
     """,
     Sign.DENIAL: "no none null nil zero without ignore ignores ignored ignoring suppress suppressed any if false",
     Sign.PASSING: "ok ignored skipped passed xfail xfailed pass skip run pause cont name ✓ ✔ √",
