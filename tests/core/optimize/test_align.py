@@ -138,6 +138,14 @@ def test_the_tail_block():
     ]
 
 
+def test_an_answer_begun_for_the_model_stays_last():
+    messages = [*system("Current time: 10:00", RULES), Message(role="assistant", content="In stock:")]
+    aligned = align(messages).messages
+    assert [message.role for message in aligned] == ["system", "user", "assistant"]
+    assert "Current time: 10:00" in aligned[1].text
+    assert aligned[2] == messages[2]
+
+
 def test_content_blocks_keep_their_shape():
     image = {"type": "image", "source": {"data": "…"}}
     messages = [

@@ -143,12 +143,18 @@ def _with_tail(stable: list[Message], moved: tuple[str, ...]) -> list[Message]:
     if not moved:
         return stable
     block = "\n".join(("<request-context>", *moved, "</request-context>"))
-    if not stable or stable[-1].role != "user":
-        return [*stable, Message(role="user", content=block)]
-    last = stable[-1]
+    # An answer that the model is to go on with, or whose tool results are still to come, stays last.
+    end = len(stable) - (bool(stable) and stable[-1].role == "assistant")
+    return [*_ending_with(stable[:end], block), *stable[end:]]
+
+
+def _ending_with(messages: list[Message], block: str) -> list[Message]:
+    if not messages or messages[-1].role != "user":
+        return [*messages, Message(role="user", content=block)]
+    last = messages[-1]
     content = (
         f"{last.content}\n\n{block}"
         if isinstance(last.content, str)
         else [*last.content, {"type": "text", "text": block}]
     )
-    return [*stable[:-1], replace(last, content=content)]
+    return [*messages[:-1], replace(last, content=content)]

@@ -30,7 +30,7 @@ class Drift:
         excerpt: How that place begins now.
         stable_tokens: How many tokens stand ahead of the first difference.
         served_tokens: How many of them the provider's cache would serve.
-        total_tokens: How many tokens this request has.
+        total_tokens: How many tokens this request has, the tail apart.
     """
 
     changed: str | None = None
