@@ -190,6 +190,17 @@ def test_an_odd_value_in_a_flat_series_stays(value: float | None):
     assert "\n217" in crush(json.dumps({"rows": series}), max_tokens=150).text
 
 
+def test_the_odd_value_of_a_long_array_stays():
+    values = [20 + i % 3 for i in range(500)]
+    values[333] = 9000
+    text = crush(json.dumps({"name": "load", "values": values}), max_tokens=120).text
+    assert "9000" in text
+    assert (
+        sum(int(n) for n in re.findall(r"…(\d+) items?", text)) + len(re.findall(r"\b(?:2[012]|9000)\b(?! item)", text))
+        == 500
+    )
+
+
 def test_a_gap_in_time_and_a_new_level_stay_visible():
     minutes = [*range(120), *range(180, 300)]
     series = [{"at": f"2031-05-04 {m // 60:02}:{m % 60:02}:00", "load": 3 + m % 4 + 40 * (m > 250)} for m in minutes]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,7 +52,7 @@ class Decoder:
         assert self.s.startswith(literal, self.i), (literal, self.s[self.i : self.i + 60])
         self.i += len(literal)
 
-    def match(self, pattern):
+    def match(self, pattern) -> Any:
         found = pattern.match(self.s, self.i)
         if found:
             self.i = found.end()

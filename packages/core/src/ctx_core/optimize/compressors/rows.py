@@ -20,6 +20,7 @@ IMPORTANCE_SHARE: Final = 0.55
 
 _SPREAD_SHARE: Final = 0.35  # of the rows by importance: a curve without its calm parts cannot be read
 _BUCKETS: Final = 32
+_CHUNK: Final = 64  # rows that are looked through for alarms at once
 _EVEN_SHARE: Final = 0.2  # beside the rows by score, so that no long stretch is missing as a whole
 _HEAD: Final = 5
 _TAIL: Final = 3
@@ -125,12 +126,13 @@ def _may_be_alarm(text: str) -> bool:
 
 def _alarms(rows: Sequence[str]) -> list[int]:
     """Return the first row of every distinct alarm."""
-    if not _may_be_alarm("\n".join(rows)):
-        return []
-    found = [i for i, row in enumerate(rows) if is_alarm(row)]
     first: dict[str, int] = {}
-    for i in found:
-        first.setdefault(_VARIABLE.sub("#", rows[i]), i)
+    for start in range(0, len(rows), _CHUNK):
+        chunk = rows[start : start + _CHUNK]
+        if _may_be_alarm("\n".join(chunk)):
+            for i, row in enumerate(chunk, start):
+                if is_alarm(row):
+                    first.setdefault(_VARIABLE.sub("#", row), i)
     return [*first.values()]
 
 

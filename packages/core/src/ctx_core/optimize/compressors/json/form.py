@@ -268,7 +268,7 @@ class Form:
         """Return the numbers of the rows to write: all of them, or of a long table those that differ from the rest."""
         if not self._drop_ordinary or total < _LONG_TABLE:
             return range(total)
-        cells = [[*map(self._plain_words.__getitem__, c.values)] for c in columns if _holds_scalars(c)]
+        cells = [self._plain_words.write_all(c.values) for c in columns if _holds_scalars(c)]
         rows = [*map(" ".join, zip(*cells, strict=True))]
         if sum(map(len, rows)) < _LONG_TABLE_CHARS:
             return range(total)
@@ -276,7 +276,7 @@ class Form:
 
     def _cells(self, columns: Sequence[Column], words: Words) -> list[list[str]]:
         """Write all cells: row by row where some may define what others refer to."""
-        cells = [[*map(words.__getitem__, column.values)] if self._is_flat(column) else [] for column in columns]
+        cells = [words.write_all(column.values) if self._is_flat(column) else [] for column in columns]
         rich = [(column, out) for column, out in zip(columns, cells, strict=True) if not out]
         for row in range(len(rich[0][0].values) if rich else 0):
             for column, out in rich:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _GAP_COST: Final = 5  # `…12 rows` and its newline
+_LONG_ARRAY: Final = 20
 _URGENT: Final = -1.0
 
 
@@ -50,7 +51,6 @@ def ranked(lines: Sequence[Line], *, cost: Callable[[str], float], query: str | 
         cost: Estimates the tokens of a piece of text.
         query: What the reader wants to know.
     """
-    terms = query_terms(query)
     units: list[Unit] = []
     todo: list[tuple[Line, tuple[Line, ...]]] = [(line, ()) for line in lines]
     while todo:
@@ -60,7 +60,7 @@ def ranked(lines: Sequence[Line], *, cost: Callable[[str], float], query: str | 
         elif isinstance(line, Table):
             units += _row_units(line, (line, *around), cost, query)
         else:
-            units += _part_units(line, around, cost, terms)
+            units += _part_units(line, around, cost, query)
     return sorted(units, key=lambda unit: unit.rank)
 
 
@@ -90,20 +90,32 @@ def _row_units(
     table: Table, holders: tuple[Line, ...], cost: Callable[[str], float], query: str | None
 ) -> Iterator[Unit]:
     costs = [cost(row) for row in table.rows]
-    order, urgent = order_rows(table.rows, table.columns, costs, query=query)
-    total, before = sum(costs) or 1.0, 0.0
-    for position, row in enumerate(order):
-        rank = _URGENT if position < urgent else before / total
-        yield Unit(rank, costs[row], (id(table), row), holders)
-        before += costs[row]
-    if not order:
+    order = order_rows(table.rows, table.columns, costs, query=query)
+    yield from _in_order(table, order, costs, holders)
+    if not table.rows:
         yield Unit(0.0, 0.0, (id(table), 0), holders)
 
 
-def _part_units(
-    fields: Fields, holders: tuple[Line, ...], cost: Callable[[str], float], terms: tuple[str, ...]
+def _in_order(
+    line: Fields | Table, order: tuple[list[int], int], costs: Sequence[float], holders: tuple[Line, ...]
 ) -> Iterator[Unit]:
-    depth, count = len(holders), len(fields.parts)
+    """Rank what stands in one line by its place in an order: by the share of tokens that go before it."""
+    numbers, urgent = order
+    total, before = sum(costs) or 1.0, 0.0
+    for position, number in enumerate(numbers):
+        rank = _URGENT if position < urgent else before / total
+        yield Unit(rank, costs[number], (id(line), number), holders)
+        before += costs[number]
+
+
+def _part_units(
+    fields: Fields, holders: tuple[Line, ...], cost: Callable[[str], float], query: str | None
+) -> Iterator[Unit]:
+    costs = [cost(part) for part in fields.parts]
+    if len(costs) > _LONG_ARRAY and holders and isinstance(holders[0], Block) and holders[0].end == "]":
+        yield from _in_order(fields, order_rows(fields.parts, [fields.parts], costs, query=query), costs, holders)
+        return
+    depth, count, terms = len(holders), len(costs), query_terms(query)
     for index, part in enumerate(fields.parts):
         if is_alarm(part):
             rank = _URGENT
@@ -112,7 +124,7 @@ def _part_units(
         else:
             # Outer fields say what the document is; of many, the first and the last say most.
             rank = depth / (depth + 4) + min(index, 2 * (count - 1 - index)) / (2 * count)
-        yield Unit(rank, cost(part), (id(fields), index), holders)
+        yield Unit(rank, costs[index], (id(fields), index), holders)
 
 
 def write(lines: Sequence[Line], picked: Picked | None) -> tuple[list[str], list[Omission]]:

@@ -36,6 +36,7 @@ class Survey:
         self.texts: dict[str, int] = {}
         if root is not None:
             self._intern(root)
+            self._interned.clear()
             self._count(root)
 
     def number(self, value: Value) -> int | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core.optimize.compressors.rows import first_alarm
 from ctx_core.tokens import whole_graphemes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from collections.abc import Set as AbstractSet
 
     from ctx_core.optimize.compressors.json.reader import Scalar
@@ -51,6 +51,12 @@ class Words(dict["Scalar | object", str]):
         self._name = name
         self._max_chars = max_chars
         self.cut = 0
+
+    def write_all(self, values: Iterable[Scalar | object]) -> list[str]:
+        """Write a column of scalars; numbers are seldom repeated, and not remembered."""
+        if set(map(type, values)) == {bytes}:
+            return [value.decode() for value in cast("Iterable[bytes]", values)]
+        return [*map(self.__getitem__, values)]
 
     def __missing__(self, value: Scalar | object) -> str:
         written = self[value] = self._write(value)
