@@ -67,7 +67,9 @@ class SentenceTransformersEmbedder:
     def _model(self) -> Any:
         with self._lock:
             if self._loaded is None:
-                from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - seconds, and torch
+                from sentence_transformers import (  # noqa: PLC0415 - seconds, and torch  # pyright: ignore[reportMissingImports]
+                    SentenceTransformer,
+                )
 
                 self._loaded = SentenceTransformer(self._source, **self._options)
             return self._loaded

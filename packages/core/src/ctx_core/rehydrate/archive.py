@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ctx_core import telemetry
 from ctx_core.embeddings.minilm import MiniLmEmbedder
 from ctx_core.errors import InvalidInput
+from ctx_core.rehydrate.backlog import Backlog
 from ctx_core.rehydrate.blobs import VECTORS, Archived, BlobStore, decode, encode, user_folder
+from ctx_core.rehydrate.compaction import SMALL_TURNS, compact
 from ctx_core.rehydrate.concurrent import within
 from ctx_core.rehydrate.lexical import is_blank
+from ctx_core.rehydrate.query import read_query
 from ctx_core.rehydrate.ranking import rank
 from ctx_core.rehydrate.shelf import Shelf
 from ctx_core.rehydrate.turns import ScoredTurn, Turn, as_time, numbered
@@ -33,6 +36,8 @@ __all__ = ["Archive", "Scan", "ScoredTurn", "Turn"]
 
 # Users whose turns stay in memory; 1,000 turns of one take about 3 MB.
 _MOST_SHELVES: Final = 64
+# Small archives of one user that are left alone; more are merged.
+_MOST_SMALL: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +83,8 @@ class Archive:
         self.prefix = prefix.strip("/")
         self._timeout = timeout_seconds
         self._clock = clock
-        self._vectorizer = Vectorizer(self.blobs, self.embedder) if self.embedder else None
+        self._backlog = Backlog()
+        self._vectorizer = Vectorizer(self.blobs, self.embedder, self._backlog) if self.embedder else None
         self._shelves: OrderedDict[str, Shelf] = OrderedDict()
         self._lock = Lock()
 
@@ -115,8 +121,11 @@ class Archive:
         key = within(self._timeout, lambda: self._put(self._folder(user_id), archived.evicted_at_ms, data))
         with shelf.lock:
             shelf.put(key, archived)
+            small = shelf.small(SMALL_TURNS)
         if self._vectorizer:
             self._vectorizer.embed_soon(shelf, [key])
+        if small >= _MOST_SMALL:
+            self._backlog.offer(f"{user_id} compact", lambda: self._compact(shelf, at_least=_MOST_SMALL // 2))
         return len(new)
 
     def search(
@@ -181,10 +190,12 @@ class Archive:
         with shelf.lock:
             hits = rank(
                 shelf.index,
-                query,
+                read_query(query, speakers=shelf.index.speakers, today=moment.date()),
                 vector=vector,
+                now=moment,
                 top_k=top_k,
                 eligible=lambda entry: _is_eligible(entry, oldest, skip),
+                session_id=session_id,
                 with_answers=with_answers,
             )
         return Scan(hits=hits, scanned_blobs=scanned, warnings=warnings)
@@ -204,7 +215,18 @@ class Archive:
 
     def flush(self, *, seconds: float | None = None) -> bool:
         """Wait until all that was appended is embedded, at most `seconds`; say whether it is."""
-        return self._vectorizer is None or self._vectorizer.flush(seconds=seconds)
+        return self._backlog.wait(seconds=seconds)
+
+    def compact(self, user_id: str) -> int:
+        """Merge a user's small archives; return how many went. Appending has this done in the background every so often."""
+        shelf = self._shelf(user_id)
+        shelf.refresh()
+        if self._vectorizer:
+            self._vectorizer.complete(shelf, seconds=None)
+        return self._compact(shelf, at_least=2)
+
+    def _compact(self, shelf: Shelf, *, at_least: int) -> int:
+        return compact(self.blobs, shelf, vectorizer=self._vectorizer, at_least=at_least)
 
     def export(self, user_id: str) -> list[Turn]:
         """Return everything kept for a user, oldest first."""
@@ -218,10 +240,12 @@ class Archive:
         if session_id is not None:
             return self._delete_session(user_id, session_id)
         folders = self._folder(user_id), self._vector_folder(user_id)
+        with self._lock:
+            shelf = self._shelves.pop(user_id, None)
+        if shelf is not None:
+            shelf.deleted = True  # what is being embedded right now is not kept either
         keys = [ref.key for folder in folders for ref in self.blobs.list(folder)]
         self.blobs.delete(keys)
-        with self._lock:
-            self._shelves.pop(user_id, None)
         return sum(key.startswith(folders[0]) for key in keys)
 
     def _delete_session(self, user_id: str, session_id: str) -> int:
@@ -285,7 +309,7 @@ class Archive:
 
 def _is_eligible(entry: Entry, oldest: datetime | None, skip: Callable[[Turn], bool] | None) -> bool:
     in_time = oldest is None or not entry.at_ms or entry.at_ms >= oldest.timestamp() * 1000
-    return in_time and not is_blank(entry.turn.text) and not (skip and skip(entry.turn))
+    return in_time and not entry.is_blank and not (skip and skip(entry.turn))
 
 
 def _memory_blobs() -> BlobStore:

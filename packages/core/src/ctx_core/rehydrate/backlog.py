@@ -29,7 +29,7 @@ class Backlog:
 
     def __init__(self) -> None:
         self._changed = Condition()
-        self._jobs: deque[tuple[str, Callable[[], None]]] = deque()
+        self._jobs: deque[tuple[str, Callable[[], object]]] = deque()
         self._open: set[str] = set()
         self._resting: dict[str, float] = {}
         self._thread: Thread | None = None
@@ -42,7 +42,7 @@ class Backlog:
         del state
         self.__init__()
 
-    def offer(self, key: str, job: Callable[[], None]) -> None:
+    def offer(self, key: str, job: Callable[[], object]) -> None:
         """Run `job` soon, unless it is waiting already or failed a moment ago."""
         with self._changed:
             if self._is_closed or key in self._open or self._resting.get(key, 0.0) > monotonic():
@@ -90,7 +90,7 @@ class Backlog:
                 self._open.discard(key)
                 self._changed.notify_all()
 
-    def _next(self) -> tuple[str, Callable[[], None]] | None:
+    def _next(self) -> tuple[str, Callable[[], object]] | None:
         with self._changed:
             self._changed.wait_for(lambda: self._jobs or self._is_closed, timeout=_IDLE_SECONDS)
             if not self._jobs:

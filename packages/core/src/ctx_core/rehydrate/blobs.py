@@ -76,9 +76,9 @@ def stamp_of(key: str) -> tuple[int, int]:
 
 
 def vector_key(key: str, *, model: str, dimension: int) -> str:
-    """Return where the vectors of an archive are kept: not among the archives, whose readers expect JSON."""
+    """Return where the vectors of an archive are kept: not among the archives, whose readers would take them for one."""
     prefix, user, name = key.rsplit("/", 2)
-    return f"{prefix}{VECTORS}/{user}/{name.removesuffix('.json')}.{user_folder(model)}-{dimension}.f32"
+    return f"{prefix}{VECTORS}/{user}/{name.removesuffix('.json')}.{user_folder(model)}-{dimension}.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from ctx_core import telemetry
 from ctx_core.errors import InvalidInput
@@ -102,7 +102,7 @@ class Evictor:
         kept, evicted, summary = given, list[Message](), ""
         if before > budget:
             window, notes = _lift_notes(given)
-            leaving = self._choose(window, budget, cost)
+            leaving = self._choose(window, budget - _note_tokens(budget), cost, at_least_one=notes.count > 0)
             if leaving:
                 kept, summary = _close_gaps(window, leaving, notes, budget, cost)
                 evicted = [window[at] for at in sorted(leaving)]
@@ -119,9 +119,9 @@ class Evictor:
             budget=budget,
         )
 
-    def _choose(self, window: Sequence[Message], budget: int, cost: _Cost) -> set[int]:
-        """Choose whole groups, oldest first, until the rest and a note fit."""
-        excess = cost.of(window) + _note_tokens(budget) - budget
+    def _choose(self, window: Sequence[Message], budget: int, cost: _Cost, *, at_least_one: bool) -> set[int]:
+        """Choose whole groups, oldest first, until the rest fits; where an earlier note must shrink, at least one."""
+        excess = max(cost.of(window) - budget, int(at_least_one))
         protected = _protected(window, self.keep_recent)
         leaving: set[int] = set()
         for group in groups_of(window):
@@ -185,7 +185,7 @@ def _close_gaps(
     bare = [message for at, message in enumerate(window) if at not in leaving]
     size = cost.of(bare)
     limit = budget if size <= budget else cost.of(window)
-    for room in (min(_NOTE_TOKENS, limit - size), 0):
+    for room in (min(_note_tokens(budget), limit - size), 0):
         kept, texts = _with_notes(window, leaving, notes, room)
         if cost.of(kept) <= limit:
             return kept, "\n".join(texts)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import log1p
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.rehydrate.lexical import Bm25, words
+from ctx_core.rehydrate.lexical import Bm25, is_blank, words
 from ctx_core.rehydrate.vectors import VectorTable
+from ctx_core.rehydrate.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,19 +20,29 @@ if TYPE_CHECKING:
 
 _CAPTION: Final = re.compile(r"\s*\[[^\[\]]*\]\s*$")
 
-NEIGHBOUR_SHARE: Final = 0.5
-"""How much the turns beside a turn count for what it is about."""
+# Twenty words say as much as two hundred; a tool output is no better an answer for its length.
+_MOST_WORDS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One indexed turn: where it is kept, when it was said (milliseconds since 1970, 0 if unknown), its words, and if it asks."""
+    """One indexed turn.
+
+    Args:
+        turn: The turn.
+        at_ms: When it was said, in milliseconds since 1970; 0 if unknown.
+        terms: Stems of its words, in order.
+        asks: Whether it ends with a question.
+        speaker: Its name, case-folded.
+        is_blank: Whether nothing can be seen of its text.
+    """
 
     turn: Turn
-    blob: str
     at_ms: int
     terms: tuple[str, ...]
     asks: bool
+    speaker: str | None
+    is_blank: bool
 
 
 class TurnIndex:
@@ -40,42 +52,62 @@ class TurnIndex:
         self.entries: list[Entry] = []
         self.before: list[int | None] = []
         self.after: list[int | None] = []
-        self.turn_words = Bm25()
-        self.joint_words = Bm25()
+        self.words = Bm25()
+        self.speakers: set[str] = set()
         self.vectors: VectorTable | None = None
         self._seen: set[tuple[str | None, str, str]] = set()
         self._latest: dict[str | None, int] = {}
-        self._norms: list[float] | None = None
+        self._substance: list[float] = []
 
     def __len__(self) -> int:
         return len(self.entries)
 
-    def add(self, blob: str, archived: Archived) -> list[int]:
+    def add(self, archived: Archived) -> list[int]:
         """Add the turns of a blob that are not here yet; return the position of every turn of the blob, -1 for a repeat."""
         places: list[int] = []
         for turn in archived.turns:
             mark = (turn.session_id, turn.id, turn.digest())
-            places.append(-1 if mark in self._seen else self._append(turn, blob, archived.evicted_at_ms))
+            places.append(-1 if mark in self._seen else self._append(turn, archived.evicted_at_ms))
             self._seen.add(mark)
         if self.vectors is not None:
             self.vectors.extend(len(self.entries) - len(self.vectors))
-        self._norms = None
         return places
 
-    def _append(self, turn: Turn, blob: str, evicted_at_ms: int) -> int:
+    def _append(self, turn: Turn, evicted_at_ms: int) -> int:
         at = len(self.entries)
         terms = tuple(words(turn.text))
         said = int(turn.created_at.timestamp() * 1000) if turn.created_at else evicted_at_ms
         previous = self._latest.get(turn.session_id)
-        self.entries.append(Entry(turn, blob, said, terms, _asks(turn.text)))
+        speaker = turn.name.casefold() if turn.name else None
+        self.entries.append(Entry(turn, said, terms, _asks(turn.text), speaker, is_blank(turn.text)))
         self.before.append(previous)
         self.after.append(None)
         if previous is not None:
             self.after[previous] = at
         self._latest[turn.session_id] = at
-        self.turn_words.add(terms)
-        self.joint_words.add(terms if previous is None else (*self.entries[previous].terms, *terms))
+        self.words.add(terms)
+        self._substance.append(log1p(min(len(terms), _MOST_WORDS)))
+        if speaker:
+            self.speakers.add(speaker)
         return at
+
+    def substance(self) -> View:
+        """Return how much each turn says, by its number of words."""
+        return View(self._substance, len(self))
+
+    def sessions_between(self, first: int, last: int, *, but: str | None) -> set[str | None]:
+        """Return the conversations from the `first` to the `last`, counted from 1, or backwards from -1, the latest.
+
+        Args:
+            first: The first one.
+            last: The last one.
+            but: The conversation that is going on, which is none of the past ones.
+        """
+        sessions = list(dict.fromkeys(entry.turn.session_id for entry in self.entries if entry.turn.session_id))
+        if first < 0:
+            past = [session for session in sessions if session != but]
+            return set(past[first : len(past) + last + 1]) if -first <= len(past) else set()
+        return set(sessions[max(first, 1) - 1 : last])
 
     def companions(self, at: int, *, with_answers: bool) -> list[int]:
         """Return the turns that belong to one: the call of a result and all its results, and the answer or question beside it."""
@@ -128,13 +160,6 @@ class TurnIndex:
         for at, vector in zip(places, vectors, strict=True):
             if at >= 0:
                 self.vectors.set(at, vector)
-        self._norms = None
-
-    def joint_norms(self) -> list[float]:
-        """Return the lengths of the vectors that each turn makes with its neighbours."""
-        if self._norms is None and self.vectors is not None:
-            self._norms = self.vectors.joint_norms(self.before, self.after, NEIGHBOUR_SHARE)
-        return self._norms or []
 
 
 def _asks(text: str) -> bool:

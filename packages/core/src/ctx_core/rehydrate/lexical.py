@@ -1,5 +1,7 @@
 """Words of a text as search sees them, and BM25 over them that grows turn by turn."""
 
+# ruff: noqa: SIM905 - lists of words read as text
+
 from __future__ import annotations
 
 import math
@@ -79,7 +81,7 @@ class Bm25:
     def __init__(self, *, k1: float = 1.2, b: float = 0.75) -> None:
         self._k1 = k1
         self._b = b
-        self._postings: dict[str, list[tuple[int, int]]] = {}
+        self._postings: dict[str, tuple[list[int], list[int]]] = {}
         self._lengths: list[int] = []
         self._total = 0
 
@@ -90,9 +92,15 @@ class Bm25:
         """Add the next document."""
         at = len(self._lengths)
         for term, count in Counter(terms).items():
-            self._postings.setdefault(term, []).append((at, count))
+            places, counts = self._postings.setdefault(term, ([], []))
+            places.append(at)
+            counts.append(count)
         self._lengths.append(len(terms))
         self._total += len(terms)
+
+    def holding(self, term: str) -> Sequence[int]:
+        """Return the documents that hold a word, in order."""
+        return self._postings.get(term, ((), ()))[0]
 
     def weight(self, term: str) -> float:
         """Return how much a word tells documents apart; one that none holds weighs as much as one that a single document holds."""
@@ -112,7 +120,7 @@ class Bm25:
         base = self._k1 * (1 - self._b)
         for term in dict.fromkeys(terms):
             weight = self.weight(term) * (self._k1 + 1)
-            for at, count in self._postings.get(term, ()):
+            for at, count in zip(*self._postings.get(term, ((), ())), strict=True):
                 gain = weight * count / (count + base + norm * self._lengths[at])
                 scores[at] = scores.get(at, 0.0) + gain
         return scores

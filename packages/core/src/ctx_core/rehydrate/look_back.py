@@ -4,6 +4,8 @@ A pattern names who spoke (`we`, `you`) and a verb of the past, or a thing that 
 events (`before the deadline`) or ask for a reminder (`remember to`) are in no pattern.
 """
 
+# ruff: noqa: ISC004 - a pattern may take several lines
+
 from __future__ import annotations
 
 import re

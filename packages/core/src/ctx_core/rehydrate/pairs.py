@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, Final
 
@@ -26,18 +27,14 @@ def blocks_of(content: Content) -> Iterator[Mapping[str, Any]]:
 def call_ids(message: Message) -> list[str]:
     """Return the ids of the calls a message makes, in its tool calls or in its content blocks."""
     ids = [call.id for call in message.tool_calls]
-    for block in blocks_of(message.content):
-        if block.get("type") in _CALL_BLOCKS:
-            ids.append(_id_in(block, _CALL_IDS))
+    ids += (_id_in(block, _CALL_IDS) for block in blocks_of(message.content) if block.get("type") in _CALL_BLOCKS)
     return list(dict.fromkeys(ids))
 
 
 def result_ids(message: Message) -> list[str]:
     """Return the ids of the calls a message answers, as a tool message or in its content blocks."""
     ids = [message.tool_call_id or ""] if message.role == "tool" else []
-    for block in blocks_of(message.content):
-        if block.get("type") in _RESULT_BLOCKS:
-            ids.append(_id_in(block, _RESULT_IDS))
+    ids += (_id_in(block, _RESULT_IDS) for block in blocks_of(message.content) if block.get("type") in _RESULT_BLOCKS)
     return list(dict.fromkeys(ids))
 
 
@@ -122,5 +119,6 @@ def _without_orphan_blocks(message: Message, known: AbstractSet[str]) -> Message
 
 
 def _is_orphan(block: Block, known: AbstractSet[str]) -> bool:
-    is_result = isinstance(block, Mapping) and block.get("type") in _RESULT_BLOCKS
-    return is_result and _id_in(block, _RESULT_IDS) not in known
+    if isinstance(block, str) or block.get("type") not in _RESULT_BLOCKS:
+        return False
+    return _id_in(block, _RESULT_IDS) not in known

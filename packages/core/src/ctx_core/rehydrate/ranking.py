@@ -1,146 +1,233 @@
-"""Which archived turns answer a query: words and vectors, of the turn and of its neighbours, in one score."""
+"""Which archived turns answer a question: words and vectors, of the turn and of what stands near it, in one score."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import nlargest
+from datetime import datetime
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.rehydrate.index import NEIGHBOUR_SHARE
-from ctx_core.rehydrate.lexical import words
 from ctx_core.rehydrate.turns import ScoredTurn
+from ctx_core.rehydrate.views import View, covered, smoothed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ctx_core.rehydrate.index import Entry, TurnIndex
+    from ctx_core.rehydrate.query import Query
 
-_POOL: Final = 200
-_UNKNOWN_SHARE: Final = 0.5
+# Turns further down under every aspect cannot win.
+_POOL: Final = 100
+_REACH: Final = 6
+# Square root of the size of the smallest archive that the weights were fitted on.
+_FITTED_ROOT: Final = 20
+_SAME_WORDS: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """How much each view of a turn counts, in standard deviations over all turns."""
+    """How much each aspect of a turn counts, in standard deviations over all turns.
 
-    words: float = 1.0
-    joint_words: float = 0.5
-    vector: float = 1.0
-    joint_vector: float = 1.0
-    neighbour: float = 0.2
-    answer: float = 0.5
-    speaker: float = 1.0
+    Fitted on five long conversations between two people and checked on each one left out; no value is a fine one.
+
+    Args:
+        words: The question's words in the turn.
+        near_words: The question's words within six turns.
+        vector: Nearness in meaning.
+        near_vectors: Nearness in meaning of the turns within six turns.
+        substance: Length, up to twenty words: a greeting answers nothing.
+        before: The score of the turn before, as a share.
+        after: The score of the turn after, as a share.
+        answer: A further share of the turn before, where that is a question.
+        asking: What a turn that is itself a question loses of its score, as a share.
+        speaker: That it was said by the one the question names.
+        role: That it was said by the user or the assistant, whom the question addresses as I or you.
+        period: That it is of the time the question names.
+    """
+
+    words: float = 0.75
+    near_words: float = 1.5
+    vector: float = 1.75
+    near_vectors: float = 0.5
+    substance: float = 2.0
+    before: float = 0.1
+    after: float = 0.25
+    answer: float = 0.6
+    asking: float = 0.25
+    speaker: float = 3.0
+    role: float = 1.5
+    period: float = 8.0
+
+
+DEFAULT_WEIGHTS: Final = Weights()
 
 
 def rank(
     index: TurnIndex,
-    query: str,
+    query: Query,
     *,
     vector: Sequence[float] | None,
+    now: datetime,
     top_k: int,
-    eligible: Callable[[Entry], bool] | None = None,
+    eligible: Callable[[Entry], bool],
+    session_id: str | None = None,
     with_answers: bool = True,
-    weights: Weights | None = None,
+    weights: Weights = DEFAULT_WEIGHTS,
 ) -> list[ScoredTurn]:
-    """Return the `top_k` turns that answer `query` best, best first."""
-    weights = weights or Weights()
-    cosines = index.vectors.cosines(vector) if vector is not None and index.vectors is not None else None
-    names = {entry.turn.name.casefold() for entry in index.entries if entry.turn.name}
-    named = {name for name in names if name in query.casefold()}
-    terms = [term for term in dict.fromkeys(words(query)) if term not in {t for name in names for t in words(name)}]
-    turn_words = index.turn_words.scores(terms)
-    views: list[tuple[float, View]] = [
-        (weights.words, View.sparse(turn_words, len(index))),
-        (weights.joint_words, View.sparse(index.joint_words.scores(terms), len(index))),
-    ]
-    if cosines:
-        views += [
-            (weights.vector, View.dense(cosines)),
-            (weights.joint_vector, View.dense(_joint_cosines(index, cosines))),
-        ]
-    base = _Memo(lambda at: sum(weight * view.at(at) for weight, view in views))
-    pool = {at for _, view in views for at in view.top(_POOL)}
-    pool |= {at for one in pool for at in (index.before[one], index.after[one]) if at is not None}
+    """Return the `top_k` turns that answer `query` best, best first.
 
-    def score(at: int) -> float:
-        before, after = index.before[at], index.after[at]
-        total = base(at)
-        for other in (before, after):
-            total += weights.neighbour * base(other) if other is not None else 0.0
-        if before is not None and index.entries[before].asks:
-            total += weights.answer * max(0.0, base(before))
-        name = index.entries[at].turn.name
-        return total + weights.speaker * (len(named) == 1 and name is not None and name.casefold() in named)
-
-    # A word that no turn holds cannot tell which turn is meant, but makes it less likely that any is.
-    whole = sum(index.turn_words.weight(t) * (1 if index.turn_words.knows(t) else _UNKNOWN_SHARE) for t in terms) or 1.0
-    found = nlargest(top_k, ((score(at), -at) for at in pool if eligible is None or eligible(index.entries[at])))
+    Args:
+        index: All of a user's turns.
+        query: The question.
+        vector: The question's vector, None to go by words alone.
+        now: When it was asked; its zone says where days begin.
+        top_k: The most turns returned.
+        eligible: Says which turns may be returned.
+        session_id: The conversation that is going on.
+        with_answers: Whether the answer to a question, and the question of an answer, count as beside it.
+        weights: How much each aspect counts.
+    """
+    scorer = _Scorer(index, query, vector=vector, now=now, session_id=session_id, weights=weights)
+    pool = [at for at in scorer.pool() if eligible(index.entries[at])]
+    scores = {at: scorer.score(at) for at in pool}
+    best = sorted(pool, key=lambda at: (-scores[at], at))
     return [
         ScoredTurn(
-            turn=index.entries[-at].turn,
-            score=total,
-            cosine=cosines[-at] if cosines and index.vectors and index.vectors.has(-at) else None,
-            lexical=sum(index.turn_words.weight(t) for t in terms if t in index.entries[-at].terms) / whole,
-            position=-at,
-            beside=tuple(
-                (other, index.entries[other].turn) for other in index.companions(-at, with_answers=with_answers)
-            ),
+            turn=index.entries[at].turn,
+            score=scores[at],
+            cosine=scorer.cosine(at),
+            lexical=scorer.lexical(at),
+            dated=scorer.only_dated,
+            position=at,
+            beside=tuple((i, index.entries[i].turn) for i in index.companions(at, with_answers=with_answers)),
         )
-        for total, at in found
+        for at in _distinct(best, index, query, top_k)
     ]
 
 
-class View:
-    """One way to score every turn, as distances from the mean in standard deviations."""
+class _Scorer:
+    """Scores the turns of one index for one question."""
 
-    def __init__(self, known: Mapping[int, float] | Sequence[float], mean: float, deviation: float) -> None:
-        self._known = known
-        self._mean = mean
-        self._deviation = deviation if deviation > 1e-9 else 1.0
+    def __init__(
+        self,
+        index: TurnIndex,
+        query: Query,
+        *,
+        vector: Sequence[float] | None,
+        now: datetime,
+        session_id: str | None,
+        weights: Weights,
+    ) -> None:
+        self._index = index
+        self._query = query
+        self._weights = weights
+        count = len(index)
+        bm25 = index.words
+        self._cosines = index.vectors.cosines(vector) if vector is not None and index.vectors is not None else None
+        words = View(bm25.scores(query.terms), count)
+        near = View(covered([(bm25.weight(t), bm25.holding(t)) for t in query.terms], count, _REACH), count)
+        self._own = [(weights.words, words)]
+        # A word that one of `count` turns holds stands out by the square root of `count`. What says nothing about the question
+        # must not outweigh that in a small archive.
+        self._scale = min(1.0, sqrt(count) / _FITTED_ROOT)
+        self._around = [(weights.near_words, near), (weights.substance * self._scale, index.substance())]
+        if self._cosines:
+            self._own.append((weights.vector, View(self._cosines, count)))
+            self._around.append((weights.near_vectors, View(smoothed(self._cosines, _REACH), count)))
+        self._in_period = _period_shares(index, query, now, session_id)
+        self._matches: dict[int, float] = {}
+        dated = [at for at in range(count) if self._in_period(at) >= 1.0] if query.is_about_time else []
+        self._dated = dated
+        self._whole = sum(map(bm25.weight, query.terms))
 
-    @classmethod
-    def dense(cls, scores: Sequence[float]) -> View:
-        """Return a view in which every turn has a score."""
-        return cls(scores, *_moments(scores, len(scores)))
+    @property
+    def only_dated(self) -> bool:
+        """Whether the question asks for a time, and something was said then."""
+        return bool(self._dated)
 
-    @classmethod
-    def sparse(cls, scores: Mapping[int, float], count: int) -> View:
-        """Return a view in which the turns without a score have 0."""
-        return cls(scores, *_moments(scores.values(), count))
+    def pool(self) -> Iterable[int]:
+        """Return the turns worth scoring: the best under each aspect, and those beside them."""
+        if self._dated:
+            return self._dated
+        views = [view for _, view in (*self._own, self._around[0])]
+        best = {at for view in views for at in view.top(_POOL)}
+        beside = {i for at in best for i in (self._index.before[at], self._index.after[at]) if i is not None}
+        return best | beside
 
-    def at(self, at: int) -> float:
-        """Return the standard score of one turn."""
-        known = self._known.get(at, 0.0) if isinstance(self._known, dict) else self._known[at]
-        return (known - self._mean) / self._deviation
+    def score(self, at: int) -> float:
+        """Return how well a turn answers."""
+        weights, entry = self._weights, self._index.entries[at]
+        own, before, after = self._match(at), self._index.before[at], self._index.after[at]
+        total = own + sum(weight * view.at(at) for weight, view in self._around)
+        if before is not None:
+            total += weights.before * self._match(before)
+            if self._index.entries[before].asks:
+                total += weights.answer * max(0.0, self._match(before))
+        if after is not None:
+            total += weights.after * self._match(after)
+        if entry.asks:
+            total -= weights.asking * max(0.0, own)
+        if self._query.speaker is not None and entry.speaker == self._query.speaker:
+            total += weights.speaker * self._scale
+        if entry.turn.role == self._query.role:
+            total += weights.role * self._scale
+        return total + weights.period * self._scale * self._in_period(at)
 
-    def top(self, count: int) -> list[int]:
-        """Return the best turns."""
-        if isinstance(self._known, dict):
-            return nlargest(count, self._known, key=self._known.__getitem__)
-        return nlargest(count, range(len(self._known)), key=self._known.__getitem__)
+    def _match(self, at: int) -> float:
+        if at not in self._matches:
+            self._matches[at] = sum(weight * view.at(at) for weight, view in self._own)
+        return self._matches[at]
+
+    def cosine(self, at: int) -> float | None:
+        """Return the similarity of a turn's text to the question; None if the turn has no vector."""
+        known = self._cosines and self._index.vectors is not None and self._index.vectors.has(at)
+        return self._cosines[at] if self._cosines and known else None
+
+    def lexical(self, at: int) -> float:
+        """Return the share of the question's weight in words that a turn holds."""
+        terms = set(self._index.entries[at].terms)
+        held = sum(self._index.words.weight(term) for term in self._query.terms if term in terms)
+        return held / self._whole if self._whole else 0.0
 
 
-class _Memo:
-    def __init__(self, function: Callable[[int], float]) -> None:
-        self._function = function
-        self._known: dict[int, float] = {}
+def _period_shares(index: TurnIndex, query: Query, now: datetime, session_id: str | None) -> Callable[[int], float]:
+    """Return how much each turn is of the time that the question names."""
+    period = query.period
+    if period is None:
+        return lambda _: 0.0
+    if period.sessions is not None:
+        meant = index.sessions_between(*period.sessions, but=session_id)
+        return lambda at: float(index.entries[at].turn.session_id in meant)
+    shares: dict[int, float] = {}
 
-    def __call__(self, at: int) -> float:
-        if at not in self._known:
-            self._known[at] = self._function(at)
-        return self._known[at]
+    def share(at: int) -> float:
+        said = index.entries[at].at_ms
+        quarter = said // 900_000  # zones differ by quarters of an hour, so all of one is the same day
+        if quarter not in shares:
+            shares[quarter] = period.share(datetime.fromtimestamp(said / 1000, now.tzinfo).date()) if said else 0.0
+        return shares[quarter]
+
+    return share
 
 
-def _moments(scores: Iterable[float], count: int) -> tuple[float, float]:
-    values = list(scores)
-    mean = sum(values) / max(count, 1)
-    return mean, sqrt(max(0.0, sum(value * value for value in values) / max(count, 1) - mean * mean))
+def _distinct(best: Sequence[int], index: TurnIndex, query: Query, top_k: int) -> list[int]:
+    """Return the first `top_k` of `best` that say different things; what only repeats the question or another turn goes last."""
+    asked = frozenset(query.terms)
+    seen: list[frozenset[str]] = []
+    chosen: list[int] = []
+    repeats: list[int] = []
+    for at in best:
+        if len(chosen) == top_k:
+            break
+        terms = frozenset(index.entries[at].terms)
+        echo = index.entries[at].asks and _alike(terms, asked)
+        if echo or any(_alike(terms, other) for other in seen):
+            repeats.append(at)
+            continue
+        chosen.append(at)
+        seen.append(terms)
+    return [*chosen, *repeats[: top_k - len(chosen)]]
 
 
-def _joint_cosines(index: TurnIndex, cosines: Sequence[float]) -> list[float]:
-    joint: list[float] = []
-    for own, before, after, norm in zip(cosines, index.before, index.after, index.joint_norms(), strict=True):
-        beside = (cosines[before] if before is not None else 0.0) + (cosines[after] if after is not None else 0.0)
-        joint.append((own + NEIGHBOUR_SHARE * beside) / norm if norm > 1e-9 else 0.0)
-    return joint
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one) and len(one & other) >= _SAME_WORDS * len(one | other)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ctx_core import telemetry
 from ctx_core.errors import ContentNotFound, StoreCorrupt
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from ctx_core.rehydrate.turns import Turn
     from ctx_core.rehydrate.vectors import Row
+
+
+_MOST_LISTINGS: Final = 3
 
 
 @dataclass(slots=True)
@@ -42,9 +45,10 @@ class Shelf:
     def __init__(self, store: BlobStore, folder: str, user_id: str) -> None:
         self.lock = RLock()
         self.index = TurnIndex()
+        self.deleted = False
         self._store = store
         self._folder = folder
-        self._user_id = user_id
+        self.user_id = user_id
         self._kept: dict[str, _Kept] = {}
 
     @property
@@ -58,17 +62,27 @@ class Shelf:
         Args:
             most_reads: The most blobs read now; the others are read by later calls.
         """
+        warnings, complete = self._refresh(most_reads)
+        for _ in range(_MOST_LISTINGS - 1):
+            if complete:
+                break
+            warnings, complete = self._refresh(most_reads)
+        return warnings
+
+    def _refresh(self, most_reads: int | None) -> tuple[list[str], bool]:
+        """Mirror one listing; it is not complete if a blob went away meanwhile, whose turns are then in another one."""
         listed = {ref.key: ref for ref in self._store.list(self._folder) if ref.key.endswith(".json")}
         with self.lock:
             gone = [key for key, kept in self._kept.items() if key not in listed and kept.etag is not None]
             new = [ref for ref in listed.values() if not self._knows(ref)]
         new.sort(key=lambda ref: stamp_of(ref.key), reverse=True)
-        fresh, warnings = self._read(new[:most_reads])
+        wanted = new[:most_reads]
+        fresh, warnings, vanished = self._read(wanted)
         with self.lock:
             for key in gone:
                 self._kept.pop(key, None)
             self._take({key: kept for key, kept in fresh.items() if key not in self._kept}, rebuild=bool(gone))
-        return warnings
+        return warnings, not vanished
 
     def _knows(self, ref: BlobRef) -> bool:
         kept = self._kept.get(ref.key)
@@ -78,11 +92,13 @@ class Shelf:
             kept.etag = ref.etag
         return kept.etag == ref.etag
 
-    def _read(self, refs: Sequence[BlobRef]) -> tuple[dict[str, _Kept], list[str]]:
+    def _read(self, refs: Sequence[BlobRef]) -> tuple[dict[str, _Kept], list[str], int]:
         fresh: dict[str, _Kept] = {}
+        vanished = 0
         warnings: list[str] = []
         for ref, data in zip(refs, each(self._store.get, [ref.key for ref in refs]), strict=True):
             if isinstance(data, ContentNotFound):  # compacted or deleted since it was listed
+                vanished += 1
                 continue
             try:
                 fresh[ref.key] = _Kept(ref.etag, self._mine(ref.key, _raised(data)), [])
@@ -91,11 +107,11 @@ class Shelf:
                 warnings.append(telemetry.degraded(f"reading {ref.key}", error))
             except Exception as error:  # noqa: BLE001 - whatever a store raises, the other archives still count
                 warnings.append(telemetry.degraded(f"reading {ref.key}", error))
-        return fresh, warnings
+        return fresh, warnings, vanished
 
     def _mine(self, key: str, data: bytes) -> Archived | None:
         archived = decode(key, data)
-        return archived if archived.user_id in (None, self._user_id) else None
+        return archived if archived.user_id in (None, self.user_id) else None
 
     def put(self, key: str, archived: Archived) -> None:
         """Index a blob that was just written."""
@@ -116,7 +132,7 @@ class Shelf:
             kept = self._kept[key]
             kept.has_vectors = kept.asked_for_vectors = False
             if kept.archived is not None:
-                kept.places = self.index.add(key, kept.archived)
+                kept.places = self.index.add(kept.archived)
 
     def without_vectors(self, *, unasked: bool = False) -> list[str]:
         """Return the keys of archives whose vectors are not here; `unasked` only those that the store was not asked for."""
@@ -135,6 +151,25 @@ class Shelf:
         """Return the turns of one archive; none if it is gone."""
         kept = self._kept.get(key)
         return kept.archived.turns if kept is not None and kept.archived is not None else ()
+
+    def small(self, below: int) -> int:
+        """Return how many archives hold fewer turns than `below`."""
+        return sum(len(self.turns_of(key)) < below for key in self.keys)
+
+    def contents(self, keys: Sequence[str]) -> tuple[list[int], list[Turn], list[bytes] | None]:
+        """Return the places, turns and vectors of several archives, each turn once; no vectors if some are missing."""
+        places = [at for key in keys for at in self._kept[key].places if at >= 0]
+        complete = self.index.vectors is not None and all(self._kept[key].has_vectors for key in keys)
+        rows = [self.index.vectors.row(at) for at in places] if complete and self.index.vectors else None
+        return places, [self.index.entries[at].turn for at in places], rows
+
+    def replace(
+        self, keys: Sequence[str], key: str, archived: Archived, places: list[int], *, has_vectors: bool
+    ) -> None:
+        """Note that one archive took the place of several; the index stays as it is."""
+        for old in keys:
+            self._kept.pop(old, None)
+        self._kept[key] = _Kept(None, archived, places, has_vectors, asked_for_vectors=True)
 
     def set_vectors(self, key: str, vectors: Sequence[Row]) -> None:
         """Take in the vectors of one archive, one for each of its turns."""

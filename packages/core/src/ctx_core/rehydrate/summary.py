@@ -10,9 +10,9 @@ from ctx_core.rehydrate.pairs import blocks_of, result_ids
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from ctx_core.messages import Block, Message
-    from collections.abc import Mapping, Sequence
-    from collections.abc import Iterable
 
 TAG: Final = "earlier-conversation-summary"
 

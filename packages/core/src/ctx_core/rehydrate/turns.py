@@ -68,8 +68,9 @@ class Turn:
         if isinstance(message, Turn):
             return message if message.session_id or not session_id else replace(message, session_id=session_id)
         message = as_message(message)
-        fields = {name: getattr(message, name) for name in _FIELDS}
-        return cls(**{**fields, "id": message.id or "", "session_id": session_id})
+        fields: dict[str, Any] = {name: getattr(message, name) for name in _FIELDS}
+        fields |= {"id": message.id or "", "session_id": session_id}
+        return cls(**fields)
 
     def as_message(self) -> Message:
         """Return the turn as a message."""

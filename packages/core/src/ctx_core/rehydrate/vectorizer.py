@@ -9,17 +9,17 @@ from ctx_core import telemetry
 from ctx_core.embeddings.base import embed_all
 from ctx_core.embeddings.caching import CachingEmbedder
 from ctx_core.errors import StoreCorrupt
-from ctx_core.rehydrate.backlog import Backlog
 from ctx_core.rehydrate.blobs import vector_key
 from ctx_core.rehydrate.concurrent import each
 from ctx_core.rehydrate.lexical import is_blank
-from ctx_core.rehydrate.vectors import FLOAT_BYTES, rows_of
+from ctx_core.rehydrate.vectors import FLOAT_BYTES, decode_rows, encode_rows
 
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterable, Sequence
 
     from ctx_core.embeddings.base import Embedder
+    from ctx_core.rehydrate.backlog import Backlog
     from ctx_core.rehydrate.blobs import BlobStore
     from ctx_core.rehydrate.shelf import Shelf
     from ctx_core.rehydrate.turns import Turn
@@ -33,13 +33,14 @@ class Vectorizer:
     Args:
         blobs: Where vectors are kept.
         embedder: Computes them.
+        backlog: Runs what may finish later.
     """
 
-    def __init__(self, blobs: BlobStore, embedder: Embedder) -> None:
+    def __init__(self, blobs: BlobStore, embedder: Embedder, backlog: Backlog) -> None:
         self._blobs = blobs
         self._embedder = embedder
         self._queries = CachingEmbedder(embedder, max_entries=_QUERIES_KEPT)
-        self._backlog = Backlog()
+        self._backlog = backlog
 
     def query(self, text: str) -> array[float]:
         """Return the vector of a query."""
@@ -61,10 +62,6 @@ class Vectorizer:
             self.embed_soon(shelf, missing)
             self._backlog.wait(seconds=seconds, among=set(missing))
 
-    def flush(self, *, seconds: float | None) -> bool:
-        """Wait until nothing is left to embed; say whether that came true."""
-        return self._backlog.wait(seconds=seconds)
-
     def _read(self, shelf: Shelf, keys: Sequence[str]) -> None:
         for key, data in zip(keys, each(self._blobs.get, [self._key(key) for key in keys]), strict=True):
             with shelf.lock:
@@ -72,7 +69,7 @@ class Vectorizer:
                 if isinstance(data, Exception):
                     continue
                 try:
-                    rows = rows_of(data, count=len(shelf.turns_of(key)), dimension=self._embedder.dimension)
+                    rows = decode_rows(data, count=len(shelf.turns_of(key)), dimension=self._embedder.dimension)
                 except StoreCorrupt as error:
                     telemetry.degraded(f"reading the vectors of {key}", error)
                     self._blobs.delete([self._key(key)])  # or they could never be written again
@@ -85,12 +82,21 @@ class Vectorizer:
         spoken = {at: spoken_text(turn) for at, turn in enumerate(turns) if not is_blank(turn.text)}
         vectors = dict(zip(spoken, embed_all(self._embedder, list(spoken.values())), strict=True))
         blank = bytes(self._embedder.dimension * FLOAT_BYTES)
-        data = b"".join(vectors[at].tobytes() if at in vectors else blank for at in range(len(turns)))
+        rows = [vectors[at].tobytes() if at in vectors else blank for at in range(len(turns))]
         with shelf.lock:
-            shelf.set_vectors(key, rows_of(data, count=len(turns), dimension=self._embedder.dimension))
-            there = bool(shelf.turns_of(key))
-        if there:  # else the user was deleted meanwhile
-            self._blobs.put(self._key(key), data)
+            shelf.set_vectors(key, [memoryview(row).cast("f") for row in rows])
+        self.store(key, rows)
+        if shelf.deleted:  # the user was, meanwhile
+            self.forget([key])
+
+    def store(self, key: str, rows: Iterable[bytes]) -> None:
+        """Keep the vectors of an archive, one for each of its turns."""
+        model, dimension = self._embedder.model, self._embedder.dimension
+        self._blobs.put(self._key(key), encode_rows(rows, model=model, dimension=dimension))
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Delete the vectors of archives that are gone."""
+        self._blobs.delete([self._key(key) for key in keys])
 
     def _key(self, key: str) -> str:
         return vector_key(key, model=self._embedder.model, dimension=self._embedder.dimension)

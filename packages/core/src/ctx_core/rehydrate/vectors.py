@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ctx_core.errors import DimensionMismatch, StoreCorrupt
@@ -9,9 +11,9 @@ from ctx_core.extras import installed
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-Row: TypeAlias = "array[float] | memoryview"
+Row: TypeAlias = "array[float] | memoryview[float]"
 
 FLOAT_BYTES: Final = 4
 
@@ -45,9 +47,9 @@ class VectorTable:
         """Say whether row `at` holds a vector."""
         return any(self._data[at * self._width : (at + 1) * self._width])
 
-    def cosine(self, one: int, other: int) -> float:
-        """Return the cosine of two rows."""
-        return _dot(self._row(one), self._row(other))
+    def row(self, at: int) -> bytes:
+        """Return the bytes of a row."""
+        return bytes(self._data[at * self._width : (at + 1) * self._width])
 
     def cosines(self, query: Sequence[float]) -> list[float]:
         """Return the cosine of every row and the query."""
@@ -60,27 +62,7 @@ class VectorTable:
         rows = np.frombuffer(self._data, np.float32).reshape(-1, self.dimension)
         return (rows @ np.asarray(query, np.float32)).tolist()
 
-    def joint_norms(self, before: Sequence[int | None], after: Sequence[int | None], share: float) -> list[float]:
-        """Return, for each row, the length of the row plus `share` of the row before and of the row after it."""
-        if not self._fast:
-            return [self._joint_norm(at, before[at], after[at], share) for at in range(len(self))]
-        import numpy as np  # noqa: PLC0415
-
-        rows = np.frombuffer(self._data, np.float32).reshape(-1, self.dimension)
-        sums = rows.copy()
-        for neighbours in (before, after):
-            there = [at for at, other in enumerate(neighbours) if other is not None]
-            sums[there] += share * rows[[other for other in neighbours if other is not None]]
-        return np.sqrt(np.einsum("ij,ij->i", sums, sums)).tolist()
-
-    def _joint_norm(self, at: int, before: int | None, after: int | None, share: float) -> float:
-        total = list(self._row(at))
-        for other in (before, after):
-            if other is not None:
-                total = [value + share * more for value, more in zip(total, self._row(other), strict=True)]
-        return _dot(total, total) ** 0.5
-
-    def _row(self, at: int) -> memoryview:
+    def _row(self, at: int) -> memoryview[float]:
         return memoryview(self._data)[at * self._width : (at + 1) * self._width].cast("f")
 
 
@@ -88,7 +70,22 @@ def _dot(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 
 
-def rows_of(data: bytes, *, count: int, dimension: int) -> list[memoryview]:
+def encode_rows(rows: Iterable[bytes], *, model: str, dimension: int) -> bytes:
+    """Return vectors as a blob of JSON; stores that hold nothing but text can keep it too."""
+    raw = b64encode(b"".join(rows)).decode("ascii")
+    return json.dumps({"schema": 1, "model": model, "dimension": dimension, "vectors": raw}).encode()
+
+
+def decode_rows(data: bytes, *, count: int, dimension: int) -> list[memoryview[float]]:
+    """Read vectors back, or raise `StoreCorrupt` if they are not `count` of `dimension`."""
+    try:
+        raw = b64decode(json.loads(data)["vectors"], validate=True)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreCorrupt(f"no vectors can be read: {error}") from error
+    return rows_of(raw, count=count, dimension=dimension)
+
+
+def rows_of(data: bytes, *, count: int, dimension: int) -> list[memoryview[float]]:
     """Cut stored vectors into rows, or raise `StoreCorrupt` if they are not `count` rows of `dimension`."""
     width = dimension * FLOAT_BYTES
     if len(data) != count * width:

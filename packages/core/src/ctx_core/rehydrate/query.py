@@ -1,0 +1,80 @@
+"""What a question says about the turn that answers it: words, who spoke, and when."""
+
+# ruff: noqa: SIM905 - lists of words read as text
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ctx_core.rehydrate.lexical import stem, words
+from ctx_core.rehydrate.times import Period, period_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import date
+
+# Words by which people refer to a conversation; they say nothing about what was said in it.
+_ABOUT_TALK: Final = frozenset(
+    map(
+        stem,
+        "remember recall remind discuss discussed talk talked talking chat chatted say said tell told mention mentioned ask asked "
+        "suggest suggested recommend recommended speak spoke earlier previous previously before conversation session discussion time "
+        "thing things sort sorts summarize summary last first again ago yesterday today".split(),
+    )
+)
+_ASSISTANT_SAID: Final = re.compile(
+    r"\b(?:did you|have you|you(?:'d|'ve| had)?(?: \w+ly)?) (?:\w+ )?(?:say|said|tell|told|suggest\w*|recommend\w*|mention\w*|give|gave|"
+    r"given|provide\w*|propose\w*|explain\w*|list\w*|advise\w*|write|wrote|written|show\w*)\b|\byour (?:\w+ )?(?:suggestion|answer|"
+    r"advice|recommendation|proposal|explanation|idea)s?\b",
+    re.IGNORECASE,
+)
+_USER_SAID: Final = re.compile(
+    r"\b(?:did i|have i|i(?:'d|'ve| had)?(?: \w+ly)?) (?:\w+ )?(?:say|said|tell|told|mention\w*|ask\w*|give|gave|send|sent|share\w*|"
+    r"describe\w*|call\w*)\b|\bmy (?:\w+ )?(?:question|request|message)s?\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question, read.
+
+    Args:
+        text: The question as it was asked.
+        terms: Stems of the words that its answer may share, each once.
+        speaker: The one speaker it names, case-folded; None if it names none or several.
+        role: `assistant` or `user` where it asks for what one of them said.
+        period: The time it names.
+        is_about_time: Whether the time is all that it asks for, so that turns of another time are no answer.
+    """
+
+    text: str
+    terms: tuple[str, ...]
+    speaker: str | None = None
+    role: str | None = None
+    period: Period | None = None
+    is_about_time: bool = False
+
+
+def read_query(text: str, *, speakers: Iterable[str], today: date) -> Query:
+    """Read a question that was asked on `today` about a conversation among `speakers`."""
+    names = {name: frozenset(words(name)) for name in speakers}
+    folded = text.casefold()
+    named = [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded)]
+    period = period_in(text, today)
+    of_time = set(words(period.phrase)) if period else set[str]()
+    of_names = set[str]().union(*names.values())
+    terms = tuple(term for term in dict.fromkeys(words(text)) if term not in of_names)
+    about = tuple(term for term in terms if term not in _ABOUT_TALK)
+    content = [term for term in about if term not in of_time]
+    says = (bool(_ASSISTANT_SAID.search(text)), bool(_USER_SAID.search(text)))
+    return Query(
+        text=text,
+        terms=about or terms,
+        speaker=named[0] if len(named) == 1 else None,
+        role={(True, False): "assistant", (False, True): "user"}.get(says),
+        period=period,
+        is_about_time=period is not None and not content and not named,
+    )
