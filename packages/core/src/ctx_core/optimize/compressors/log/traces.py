@@ -51,16 +51,31 @@ class Frame:
 
 def frames(lines: Sequence[str], templates: Iterable[Template]) -> list[Frame]:
     """Return the distinct frames of a log, trace by trace."""
-    traces: dict[str, list[list[int]]] = {}
+    of_thread: dict[str, list[int]] = {}
     for template in templates:
-        number = template.first
-        match = _FRAME.match(lines[number]) if not template.severity else None
-        if match:
-            of_thread = traces.setdefault(match["thread"], [[]])
-            if of_thread[-1] and number - of_thread[-1][-1] > _NEXT:
-                of_thread.append([])
-            of_thread[-1].append(number)
-    return [frame for of_thread in traces.values() for trace in of_thread for frame in _ranked(lines, trace)]
+        if template.severity or not _FRAME.match(lines[template.first]):
+            continue
+        for shape in template.shapes:
+            thread = _FRAME.match(lines[shape[0]])
+            of_thread.setdefault(thread["thread"] if thread else "", []).extend(_ends(shape))
+    return [frame for numbers in of_thread.values() for trace in _traces(numbers) for frame in _ranked(lines, trace)]
+
+
+def _ends(shape: list[int]) -> list[int]:
+    """Return where a frame first stands, and where its recursion ends, if it recurs."""
+    first, last = shape[0], shape[-1]
+    recurs = 0 < last - first <= _NEXT * len(shape)
+    return [first, last] if recurs else [first]
+
+
+def _traces(numbers: list[int]) -> list[list[int]]:
+    traces: list[list[int]] = []
+    for number in sorted(numbers):
+        if traces and number - traces[-1][-1] <= _NEXT:
+            traces[-1].append(number)
+        else:
+            traces.append([number])
+    return traces
 
 
 def _ranked(lines: Sequence[str], trace: list[int]) -> list[Frame]:
