@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ctx_core.rehydrate.archive import Archive
     from ctx_core.rehydrate.blobs import BlobStore
     from ctx_core.rehydrate.rehydrator import RehydratorConfig
+    from ctx_core.stores.address import Credentials
 
 _PREFIX = "CTX_"
 
@@ -102,9 +103,9 @@ class CtxSettings(_Section):
 
     Args:
         context_url: Everything in one place: `memory://` or `sqlite:///path`. The URLs below replace parts of it.
-        events_url: Event store: `nats://`, `tls://`, `sqlite:///`, `memory://`.
-        graph_url: Read model: `neo4j://`, `neo4j+s://`, `bolt://`, `sqlite:///`, `memory://`.
-        details_url: Node details and snapshots: `redis://`, `rediss://`, `valkey://`, `valkeys://`, `sqlite:///`, `memory://`.
+        events_url: Event store: `nats://` or `tls://`.
+        graph_url: Read model: `neo4j://`, `neo4j+s://`, `bolt://` or `bolt+s://`.
+        details_url: Node details, progress and snapshots: `redis://`, `rediss://`, `valkey://` or `valkeys://`.
         archive_url: Archived turns: `memory://`, `file:///dir`, `s3://bucket/prefix`.
         ccr_url: Originals of what was compressed: `memory://`, `sqlite:///`, `redis://` and its kin.
         s3_endpoint: Endpoint of an S3-compatible service; None is AWS.
@@ -179,8 +180,14 @@ class CtxSettings(_Section):
     def kernel(self) -> ContextKernel:
         """Open the kernel on the stores that the URLs name."""
         from ctx_core.kernel.kernel import ContextKernel  # noqa: PLC0415
+        from ctx_core.stores.open import open_stores  # noqa: PLC0415
 
-        return ContextKernel.open(self.context_url)
+        urls = {"events": self.events_url, "graph": self.graph_url, "details": self.details_url}
+        if not any(urls.values()):
+            return ContextKernel.open(self.context_url)
+        servers = {"events": self.nats, "graph": self.neo4j, "details": self.redis}
+        credentials = {name: _credentials(server) for name, server in servers.items()}
+        return ContextKernel.over(open_stores(self.context_url, **urls, credentials=credentials))
 
 
 def _scheme(url: str) -> str:
@@ -201,6 +208,21 @@ def _blobs(settings: CtxSettings) -> BlobStore | None:
             return S3Blobs.from_url(settings.archive_url, **_s3_options(settings))
         case scheme:
             raise InvalidSettings(f"setting 'archive_url': no store answers to {scheme!r}; known are memory, file, s3")
+
+
+def _credentials(server: ServerSettings) -> Credentials:
+    from ctx_core.stores.address import Credentials  # noqa: PLC0415
+
+    tls = server.tls
+    return Credentials(
+        user=server.user,
+        password=_secret(server),
+        ca_path=tls.ca and str(tls.ca),
+        cert_path=tls.cert and str(tls.cert),
+        key_path=tls.key and str(tls.key),
+        file=server.credentials and str(server.credentials),
+        tls_first=tls.handshake_first,
+    )
 
 
 def _redis_options(server: ServerSettings) -> dict[str, Any]:
