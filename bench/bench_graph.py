@@ -9,6 +9,7 @@ import sys
 import time
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 from ctx_core import Bundle, Node, Relation, RelationClass, audit, render
 from ctx_core.graph.spine import find_spine
@@ -16,10 +17,10 @@ from ctx_core.testing.answers import planted_answers, site_graph
 from ctx_core.testing.graphs import chain
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests/core/graph"))
-from reference import BUDGETS, cells, reference_keeps  # noqa: E402 - shared with the tests
+from reference import BUDGETS, cells, reference_keeps  # pyright: ignore[reportMissingImports] - shared with tests
 
 SIZES = ((100, 500), (1_000, 5_000), (5_000, 25_000), (20_000, 100_000))
-LOOK_ALIKES = {
+LOOK_ALIKES: dict[str, dict[str, Any]] = {
     "plain": {},
     "a third of the fields missing": {"missing": 0.3},
     "a third of the branches claim steps": {"lies": 0.3},
@@ -85,8 +86,8 @@ def look_alikes() -> None:
 
 
 def reference() -> None:
-    print("| cell | " + " | ".join(map(str, BUDGETS)) + " |\n|---" * 1 + "|---" * len(BUDGETS) + "|")
-    chain_share: dict[int, list[list[int]]] = {budget: [[], []] for budget in BUDGETS}
+    print("| cell | " + " | ".join(map(str, BUDGETS)) + " |\n|---" + "|---" * len(BUDGETS) + "|")
+    chain_share: dict[int, list[list[float]]] = {budget: [[], []] for budget in BUDGETS}
     losses = []
     for cell in cells():
         row = []

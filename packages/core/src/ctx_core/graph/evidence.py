@@ -97,6 +97,8 @@ class Evidence:
         """Yield what in a text is an id of this bundle, or is built like one and appears in no fact."""
         for match in _ID.finditer(text):
             token = match.group()
+            if token.isalpha():
+                continue  # an id that is a plain word cannot be told from the word
             known = token in self.bundle.nodes_by_id or token in self.decisions
             if known or (self._is_like_an_id(token) and not self.facts.knows(token)):
                 yield match.start(), token
