@@ -289,6 +289,16 @@ NAMES = [
 ''')
 
 
+def test_methods_in_an_object_literal_stay():
+    source = "module.exports = {\n" + "".join(
+        f"  handle_{at}(request) {{\n    const found = this.load(request.id);\n    return found.map((each) => each.name + {at});\n  }},\n"
+        for at in range(6)
+    )
+    result = compress(source + "};\n", "js")
+    assert all(f"handle_{at}(request) {{" in result.text for at in range(6))
+    assert "found.map" not in result.text
+
+
 def test_a_language_without_a_grammar_goes_by_its_layout():
     kotlin = "package shop\n\nclass Cart(val items: List<Item>) {\n    override fun total(rate: Double): Double {\n        var sum = 0.0\n        for (item in items) {\n            sum += item.price\n        }\n        return sum * rate\n    }\n\n    val size: Int get() = items.size\n}\n"
     result = compress(kotlin, "kotlin")
@@ -333,7 +343,17 @@ def test_any_text_gives_a_result(lines, language, max_tokens):
 
 
 @pytest.mark.parametrize(
-    "text", ["(" * 10_000, "def f():\n " * 2000, "{" * 5000 + "}" * 5000, "x = '" + "a" * 100_000, "\x00\ud800\n" * 50]
+    "text",
+    [
+        "(" * 10_000,
+        "def f():\n " * 2000,
+        "{" * 5000 + "}" * 5000,
+        "x = '" + "a" * 100_000,
+        "\x00\ud800\n" * 50,
+        "".join(f"{' ' * at}def f{at}():\n" for at in range(1500)) + " " * 1500 + "pass\n",
+        "function f() {\n" * 1500 + "}\n" * 1500,
+    ],
+    ids=["parentheses", "heads", "braces", "string", "controls", "nested functions", "nested blocks"],
 )
 @pytest.mark.parametrize("language", ["python", "javascript", None])
 def test_extremes_give_a_result(text, language):

@@ -99,11 +99,13 @@ class _Reader:
     # ------------------------------------------------------------ functions
 
     def _shorten_functions(self, node: Node) -> None:
-        for function, body in _functions_in(node):
-            self._shorten_body(function, body)
+        pending = [node]
+        while pending:
+            for function, body in _functions_in(pending.pop()):
+                pending += self._shorten_body(function, body)
 
-    def _shorten_body(self, function: Node, body: Node) -> None:
-        """Leave out runs of statements; functions that are declared inside, and calls that take one, stay as heads."""
+    def _shorten_body(self, function: Node, body: Node) -> list[Node]:
+        """Leave out runs of statements; return what stays: functions declared inside, and calls that take one."""
         number = self.outline.functions
         self.outline.functions += 1
         children = _statements(body)
@@ -116,6 +118,7 @@ class _Reader:
             and function.parent is not None
             and function.parent.type in _CALL_PARTS
         )
+        kept: list[Node] = []
         run: list[int] = []
         for child in [*children, None]:
             if child is not None and not self._is_kept(child, keeps_calls=keeps_calls):
@@ -127,13 +130,14 @@ class _Reader:
                 self._leave_out(run[0], run[1], number)
             run = []
             if child is not None:
-                self._shorten_functions(child)
+                kept.append(child)
+        return kept
 
     def _is_kept(self, child: Node, *, keeps_calls: bool) -> bool:
         inner = _unwrapped(child)
         if inner.type in _NAMED_FUNCTIONS or (inner.type in _CONTAINERS and inner.type not in _PREPROCESSOR):
             return True
-        return keeps_calls and any(True for _ in _functions_in(child))
+        return keeps_calls and _has_functions(child)
 
     def _leave_out(self, start: int, stop: int, number: int) -> None:
         if sum(len(row.strip()) for row in self.outline.rows[start:stop]) > _MIN_BODY_CHARS and stop - start > 1:
@@ -236,6 +240,10 @@ def _functions_in(node: Node) -> Iterator[tuple[Node, Node]]:
             pending += reversed(node.named_children)
 
 
+def _has_functions(node: Node) -> bool:
+    return next(_functions_in(node), None) is not None
+
+
 def _long_literals(node: Node) -> Iterator[Node]:
     """Yield the outermost long literals that stand in no function; a string that holds code across rows is left whole."""
     pending = [node]
@@ -244,7 +252,9 @@ def _long_literals(node: Node) -> Iterator[Node]:
         start, stop = _rows(node)
         if stop - start < _LONG_LITERAL_ROWS or node.type in _FUNCTIONS:
             continue
-        if node.type in _COLLECTIONS or (node.type in _STRINGS and not any(map(_is_code_across_rows, node.children))):
+        if (node.type in _COLLECTIONS and not _has_functions(node)) or (
+            node.type in _STRINGS and not any(map(_is_code_across_rows, node.children))
+        ):
             yield node
         else:
             pending += reversed(node.named_children)
