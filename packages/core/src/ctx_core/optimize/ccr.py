@@ -91,7 +91,12 @@ def own_ref(hint_line: str) -> str | None:
 
 
 def excerpt(
-    content: str, *, query: str | None = None, lines: tuple[int, int] | None = None, page: int | None = None
+    content: str,
+    *,
+    query: str | None = None,
+    lines: tuple[int, int] | None = None,
+    page: int | None = None,
+    page_chars: int = PAGE_CHARS,
 ) -> str:
     """Return the part of an original that was asked for, quoted as it is; all of it if nothing was asked.
 
@@ -99,14 +104,15 @@ def excerpt(
         content: The original.
         query: Keep the lines that hold a word of it, each with its number and two lines around it.
         lines: First and last line, counted from 1, both included.
-        page: Which page of about 8,000 characters of what the other arguments leave, counted from 1.
+        page: Which page of what the other arguments leave, counted from 1.
+        page_chars: The most characters of a page.
     """
     chosen = content
     if lines is not None:
         chosen = _line_range(content, *lines)
     if query is not None:
         chosen = _matching(chosen, query, first=lines[0] if lines else 1)
-    return chosen if page is None else _page(chosen, page)
+    return chosen if page is None else _page(chosen, page, page_chars)
 
 
 def _line_range(content: str, first: int, last: int) -> str:
@@ -130,19 +136,19 @@ def _matching(content: str, query: str, *, first: int) -> str:
     return "\n".join(out)
 
 
-def _page(content: str, page: int) -> str:
-    pages = _pages(content)
+def _page(content: str, page: int, page_chars: int) -> str:
+    pages = _pages(content, page_chars)
     if not 1 <= page <= len(pages):
         raise InvalidInput(f"there are pages 1 to {len(pages)}, got {page}")
     return f"{pages[page - 1]}\n[page {page} of {len(pages)}]" if len(pages) > 1 else content
 
 
-def _pages(content: str) -> list[str]:
+def _pages(content: str, page_chars: int) -> list[str]:
     """Cut at line ends where there are any; a longer line is cut between graphemes."""
     pages: list[str] = []
     start = 0
     while start < len(content) or not pages:
-        end = min(len(content), start + PAGE_CHARS)
+        end = min(len(content), start + page_chars)
         if end < len(content):
             newline = content.rfind("\n", start, end)
             end = newline + 1 if newline > start else max(start + 1, whole_graphemes(content, end))

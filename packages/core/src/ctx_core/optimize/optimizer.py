@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core import telemetry
 from ctx_core.errors import InvalidInput
-from ctx_core.optimize.ccr import HINT_LENGTH, CcrStore, content_hash, excerpt, hint, hints_in, own_ref, without_hints
+from ctx_core.optimize.ccr import (
+    HINT_LENGTH,
+    PAGE_CHARS,
+    CcrStore,
+    content_hash,
+    excerpt,
+    hint,
+    hints_in,
+    own_ref,
+    without_hints,
+)
 from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.content import ContentType, Detection
 from ctx_core.optimize.draft import Assignment, Draft
@@ -163,7 +173,13 @@ class ContextOptimizer:
         )
 
     def retrieve(
-        self, ref: str, *, query: str | None = None, lines: tuple[int, int] | None = None, page: int | None = None
+        self,
+        ref: str,
+        *,
+        query: str | None = None,
+        lines: tuple[int, int] | None = None,
+        page: int | None = None,
+        page_chars: int = PAGE_CHARS,
     ) -> str:
         """Return an original, or the part of it that is asked for; see `excerpt` for the arguments.
 
@@ -171,7 +187,7 @@ class ContextOptimizer:
             ContentNotFound: Nothing is stored under `ref`.
             ContentExpired: It was stored, and its time ran out.
         """
-        return excerpt(self.store.get(ref), query=query, lines=lines, page=page)
+        return excerpt(self.store.get(ref), query=query, lines=lines, page=page, page_chars=page_chars)
 
     async def aoptimize(
         self,
@@ -187,10 +203,16 @@ class ContextOptimizer:
         )
 
     async def aretrieve(
-        self, ref: str, *, query: str | None = None, lines: tuple[int, int] | None = None, page: int | None = None
+        self,
+        ref: str,
+        *,
+        query: str | None = None,
+        lines: tuple[int, int] | None = None,
+        page: int | None = None,
+        page_chars: int = PAGE_CHARS,
     ) -> str:
         """Do what `retrieve` does, in a worker thread."""
-        return await asyncio.to_thread(self.retrieve, ref, query=query, lines=lines, page=page)
+        return await asyncio.to_thread(self.retrieve, ref, query=query, lines=lines, page=page, page_chars=page_chars)
 
     def _parts(self, text: str, content_type: ContentType | None) -> list[Segment]:
         """Return the parts of `text`, each with what it is."""
