@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ctx_core import telemetry
 from ctx_core.engine.report import MessageReport, Prepared, Report
 from ctx_core.messages import Message, message_tokens
+from ctx_core.optimize.optimizer import MIN_BUDGET
 from ctx_core.rehydrate.archive import Turn
 from ctx_core.rehydrate.summary import without_notes
 
@@ -76,7 +77,7 @@ class Preparation:
 
     def run(self) -> Prepared:
         """Take the draft through every stage."""
-        self._stage("optimize", self._optimize)
+        self._stage("optimize", lambda: self._optimize(self._message_limit))
         self._stage("graph", self._render_graph)
         self._stage("chunks", self._optimize_chunks)
         self._stage("evict", self._evict)
@@ -96,9 +97,12 @@ class Preparation:
             self.warnings.append(telemetry.degraded(name, error))
         self.timings_ms[name] = (perf_counter() - start) * 1e3
 
-    def _optimize(self) -> None:
+    @property
+    def _message_limit(self) -> int:
+        return max(int(self.request.max_tokens * self.engine.shares.message), MIN_BUDGET)
+
+    def _optimize(self, limit: int) -> None:
         """Compress tool outputs, and user messages too long to keep; each on its own, so that it stays the same at every turn."""
-        limit = max(int(self.request.max_tokens * self.engine.shares.message), 32)
         calls = {call.id: call.name for row in self.rows for call in row.given.tool_calls}
         rows = [self._optimized(row, limit, calls.get(row.given.tool_call_id or "")) for row in self.rows]
         self.rows, self.messages = rows, [row.message for row in rows]
@@ -134,7 +138,12 @@ class Preparation:
 
     def _evict(self) -> None:
         """Let the oldest turns leave; where a user is named they are archived first, as they were given."""
-        evicted = self.engine.evictor.evict(self.messages, max_tokens=self._room())
+        evicted, limit = self.engine.evictor.evict(self.messages, max_tokens=self._room()), self._message_limit
+        while not evicted.fits and limit > MIN_BUDGET:
+            # What may not leave, such as the results of many calls at once, is too long together: each gets half as much.
+            limit = max(limit // 2, MIN_BUDGET)
+            self._optimize(limit)
+            evicted = self.engine.evictor.evict(self.messages, max_tokens=self._room())
         gone = {id(message) for message in evicted.evicted}
         leaving = [row for row in self.rows if id(row.message) in gone]
         if leaving and self.request.user_id is not None:
