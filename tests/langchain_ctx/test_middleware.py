@@ -531,3 +531,37 @@ async def test_what_left_the_window_is_one_call_of_the_tool_away(archive, rows, 
     shown = model.prompts[-1]
     assert not any('"#131"' in message.text for message in shown[:-1])
     assert '"#131"' in results_in(shown)[-1].text
+
+
+@pytest.mark.parametrize("calls_at_once", [8, 20])
+async def test_many_long_results_at_once_still_fit(engine, rows, calls_at_once):
+    @tool
+    def orders(page: int) -> str:
+        """List the orders of a page."""
+        return rows(200, start=page * 1000)
+
+    script = [calls(*((f"c{n}", "orders", {"page": n}) for n in range(calls_at_once))), AIMessage("done")]
+    model, agent = agent_of(script, [orders], ContextMiddleware(engine, max_tokens=4000))
+    await agent.ainvoke({"messages": [HumanMessage("List all.")]}, CONFIG)
+    assert tokens_of(model.prompts[-1]) <= 4000
+    assert_legal_order(model.prompts[-1])
+    assert len(results_in(model.prompts[-1])) == calls_at_once
+
+
+def test_a_page_of_an_original_fits_the_budget(engine, rows):
+    @tool
+    def orders() -> str:
+        """List the orders."""
+        return rows(2000)
+
+    def script(prompt):
+        results = results_in(prompt)
+        if not results:
+            return calls(("c0", "orders", {}))
+        page = int(results[-1].tool_call_id[1:]) + 1
+        ref = model.prompts[1][2].text.split("CCR:")[1][:12]
+        return calls((f"c{page}", "retrieve_original", {"ref": ref, "page": page})) if page < 6 else AIMessage("done")
+
+    model, agent = agent_of(script, [orders], ContextMiddleware(engine, max_tokens=3000))
+    ask(agent, "List all.")
+    assert max(map(tokens_of, model.prompts)) <= 3000

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class ContextDocumentCompressor(BaseDocumentCompressor, BaseDocumentTransformer):
     """Shortens each document for a query, and keeps every document, its id and its metadata.
 
-    Works as a compressor (`ContextualCompressionRetriever`), as a transformer (`DocumentCompressorPipeline`) and, through
-    `as_runnable`, in a chain. What was done stands in the metadata under `ctx_` keys, `ctx_ref` being the reference by
-    which `optimizer.retrieve` gives the original back.
+    Works as a compressor (`ContextualCompressionRetriever`) and as a transformer (`DocumentCompressorPipeline`); in a chain,
+    `ContextRunnable` takes documents too. What was done stands in the metadata under `ctx_` keys, `ctx_ref` being the
+    reference by which `optimizer.retrieve` gives the original back.
 
     Args:
         optimizer: Compresses and keeps the originals.

@@ -9,6 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from ctx_core.errors import InvalidInput, NotFound
+from ctx_core.optimize.ccr import PAGE_CHARS
 
 if TYPE_CHECKING:
     from ctx_core.optimize.optimizer import ContextOptimizer
@@ -45,25 +46,30 @@ class RetrievalArguments(BaseModel):
 
 
 def retrieve_original_tool(
-    optimizer: ContextOptimizer, *, name: str = RETRIEVAL_TOOL, description: str = _DESCRIPTION
+    optimizer: ContextOptimizer,
+    *,
+    name: str = RETRIEVAL_TOOL,
+    description: str = _DESCRIPTION,
+    page_chars: int = PAGE_CHARS,
 ) -> BaseTool:
     """Return a tool that gives a model the originals of what `optimizer` shortened.
 
-    Give the optimizer `retrieval_tool=name`, so that its hints say so. What the tool returns comes in pages, and
-    `ContextMiddleware` never shortens it again. An unknown or expired reference is an error the model can read.
+    Give the optimizer `retrieval_tool=name`, so that its hints say so. What the tool returns comes in pages of at most
+    `page_chars` characters, and `ContextMiddleware` never shortens it again. An unknown or expired reference is an error
+    the model can read.
     """
 
     def retrieve(**arguments: Any) -> str:
         asked = RetrievalArguments(**arguments)
         try:
-            return optimizer.retrieve(asked.digits(), **asked.excerpt())
+            return optimizer.retrieve(asked.digits(), **asked.excerpt(), page_chars=page_chars)
         except (NotFound, InvalidInput) as error:
             raise ToolException(str(error)) from error
 
     async def aretrieve(**arguments: Any) -> str:
         asked = RetrievalArguments(**arguments)
         try:
-            return await optimizer.aretrieve(asked.digits(), **asked.excerpt())
+            return await optimizer.aretrieve(asked.digits(), **asked.excerpt(), page_chars=page_chars)
         except (NotFound, InvalidInput) as error:
             raise ToolException(str(error)) from error
 

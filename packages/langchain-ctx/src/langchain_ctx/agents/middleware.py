@@ -19,6 +19,7 @@ from ctx_core import telemetry
 from ctx_core.engine.engine import ContextEngine
 from ctx_core.errors import InvalidInput
 from ctx_core.messages import Message, message_tokens
+from ctx_core.optimize.ccr import PAGE_CHARS
 from ctx_core.optimize.optimizer import MIN_BUDGET, ContextOptimizer
 from ctx_core.rehydrate.inject import inject
 from ctx_core.rehydrate.summary import without_notes
@@ -107,7 +108,15 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         self.graph_root = graph_root
         self.cache_marks = cache_marks
         optimizer = self.engine.optimizer
-        self.tools = [retrieve_original_tool(optimizer, name=optimizer.retrieval_tool or tool, description=DESCRIPTION)]
+        self.tools = [
+            retrieve_original_tool(
+                optimizer,
+                name=optimizer.retrieval_tool or tool,
+                description=DESCRIPTION,
+                # A page is not shortened, so it must fit as it is; even dense text has a token for two characters.
+                page_chars=min(PAGE_CHARS, 2 * self._message_limit),
+            )
+        ]
 
     @property
     def name(self) -> str:
