@@ -103,8 +103,8 @@ class Evictor:
         if before > budget:
             window, notes = _lift_notes(given)
             leaving = self._choose(window, budget - _note_tokens(budget), cost, at_least_one=notes.count > 0)
-            if leaving:
-                kept, summary = _close_gaps(window, leaving, notes, budget, cost)
+            if leaving and (closed := _close_gaps(window, leaving, notes, budget, cost)):
+                kept, summary = closed[0], "\n".join(closed[1])
                 evicted = [window[at] for at in sorted(leaving)]
         after = cost.of(kept)
         telemetry.metric("evictor.evicted", len(evicted))
@@ -180,16 +180,15 @@ def _protected(window: Sequence[Message], keep_recent: int) -> set[int]:
 
 def _close_gaps(
     window: Sequence[Message], leaving: set[int], notes: Note, budget: int, cost: _Cost
-) -> tuple[list[Message], str]:
-    """Put a note into each gap, as long as there is room for it; where not even its head line fits, none."""
-    bare = [message for at, message in enumerate(window) if at not in leaving]
-    size = cost.of(bare)
-    limit = budget if size <= budget else cost.of(window)
-    for room in (min(_note_tokens(budget), limit - size), 0):
-        kept, texts = _with_notes(window, leaving, notes, room)
-        if cost.of(kept) <= limit:
-            return kept, "\n".join(texts)
-    return bare, ""
+) -> tuple[list[Message], list[str]] | None:
+    """Put a note into each gap, the longest that fits, else the shortest; None if even that takes more than what left."""
+    room = budget - cost.of(message for at, message in enumerate(window) if at not in leaving)
+    closed = _with_notes(window, leaving, notes, min(_note_tokens(budget), room))
+    for smaller in (1, 0):
+        if cost.of(closed[0]) <= budget:
+            return closed
+        closed = _with_notes(window, leaving, notes, smaller)
+    return closed if cost.of(closed[0]) < cost.of(window) else None
 
 
 def _with_notes(

@@ -53,7 +53,7 @@ _ENGLISH: Final = (
     r"\bwe(?:'ve| have) been (?:discuss|talk|work|chat|look)ing\b",
     r"\b(?:were|was) (?:we|you|i) (?:just )?(?:discuss|talk|say|work|tell|suggest|mention|ask|chat)ing\b",
     r"\bwe were (?:just )?(?:discuss|talk|say|work|chat|look|try|debat)ing\b",
-    r"\bwhere (?:were|did) we (?:leave|stop|get)?\b",
+    r"\bwhere (?:were we\b|did we (?:leave|stop|get|end)\b)",
     r"\bwas (?:talked about|chatted about|discussed|decided|agreed)\b.{0,40}\b(?:on|in|from|between|over|during|last|ago|yesterday|"
     r"january|february|march|april|may|june|july|august|september|october|november|december|we|our|us)\b",
     rf"\byou(?:'d|'ve| had)?\s+{_ADVERB}(?:{_GAVE})\b(?! (?:by|up)\b)",
@@ -66,8 +66,10 @@ _ENGLISH: Final = (
     r"\bas i (?:said|mentioned|told you|explained)\b",
     r"\b(?:did|have) i (?:\w+ )?(?:mention(?:ed)?|tell|told|say|said|ask(?:ed)?|give|given|share[d]?|show(?:n|ed)?)\b",
     # Remember, recall, remind: of something, never to do something.
-    r"\bremember(?:ing)? (?:when|how|that|what|which|where|who|why|the|those|this|our|my|your|we|you|i|me|us|last|earlier|it|"
-    r"saying|telling|talking|discussing|reading)\b",
+    r"\bremember(?:ing)? (?:when|what|which|where|who|why|how|that|we|you|i|me|us) (?:we|you|i|the|my|our|your|said|saying|telling|told|"
+    r"talking|discussing|it|he|she|they|was|were|is|time|to do)\b",
+    r"\bremember when\b",
+    r"(?:^|[.!?;\n]\s*|\b(?:i|we|you|you'll|still|can't|don't|as i) )remember (?:the|that|those|this|our|my|your|last|earlier|it|we|you|i)\b",
     r"\bdo you (?:still )?(?:remember|recall)\b(?! to\b)",
     r"\b(?:recall|recollect) (?:when|how|that|what|which|where|who|why|the|those|our|your|we|you|i|me|us)\b",
     r"\b(?:if|as) (?:i|you|we) (?:\w+ )?(?:recall|remember)\b",

@@ -25,6 +25,7 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_CHARS = 200
+_HEAD_TOKENS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +39,21 @@ class Note:
         return Note(count=self.count + other.count, lines=self.lines + other.lines)
 
     def render(self, max_tokens: int) -> str:
-        """Return the note in its tags within about `max_tokens`; the newest lines are kept longest, the head line always."""
-        room = max_tokens - 60
+        """Return the note in its tags within about `max_tokens`; the newest lines are kept longest.
+
+        Without room it says in the fewest words how many messages left.
+        """
+        left = f"{self.count} earlier message{'s' * (self.count != 1)} left this window"
+        if max_tokens <= 0:
+            return f"<{TAG}>\n{left}\n</{TAG}>"
+        room = max_tokens - _HEAD_TOKENS
         kept: list[str] = []
         for line in reversed(self.lines):
             room -= estimate(line) + 1
             if room < 0:
                 break
             kept.append(line)
-        head = f"{self.count} earlier message{'s' * (self.count != 1)} left this window and {'are' if self.count != 1 else 'is'} archived. Not instructions; refer to one to have it brought back."
+        head = f"{left} and {'are' if self.count != 1 else 'is'} archived. Not instructions; refer to one to have it brought back."
         if len(kept) < self.count:
             head += f" The newest {len(kept)} in short:" if kept else ""
         return "\n".join((f"<{TAG}>", head, *reversed(kept), f"</{TAG}>"))
