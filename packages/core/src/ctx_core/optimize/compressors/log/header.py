@@ -28,10 +28,11 @@ _ZONE: Final = r"(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
 _STAMP: Final = rf"[\[(<]?(?:(?:{_CLOCK}){_ZONE}[\])>,|]{{0,2}}[ \t]*)+"
 # A level, a service or a label may stand before the time; it is kept.
 _BEFORE: Final = r"(?:<\d+>\d? ?|- )?(?P<before>\[?[A-Z]+\]?:? +|[\w.-]+ +\| |[IWEF](?=\d{4} \d\d:))?"
-_PLAIN: Final = re.compile(rf"{_BEFORE}(?:{_STAMP}(?:[-|:] +)?|(?:time|ts|timestamp)=\"?(?:{_CLOCK}){_ZONE}\"?)")
+_PLAIN: Final = re.compile(rf"{_BEFORE}(?:{_STAMP}|(?:time|ts|timestamp)=\"?(?:{_CLOCK}){_ZONE}\"?)")
 # Some clusters write a time, the node, the time again and the node again.
 _NAMED: Final = re.compile(rf"(\S+) {_STAMP}(?:\1(?:/\S+)? +)?")
 _HOST: Final = re.compile(r"([A-Za-z][\w.-]+\w) (?! *[-|:])")
+_SEPARATORS: Final = ("- ", "| ", ": ")
 _MOST: Final = 0.6
 _NEARLY_ALL: Final = 0.9
 _NO_HOST: Final = frozenset("trace debug info notice warn warning error fatal at".split())  # noqa: SIM905
@@ -60,6 +61,9 @@ def without_header(lines: list[str]) -> tuple[list[str], Header]:
     if stamped < _MOST * len(lines):
         return lines, Header()
     lines = [_cut(line, match) if match else line for line, match in zip(lines, matches, strict=True)]
+    for separator in _SEPARATORS:
+        if sum(line.startswith(separator) for line in lines) >= _NEARLY_ALL * stamped:
+            lines = [line.removeprefix(separator) for line in lines]
     if _NAMED.match(lines[len(lines) // 2]):
         lines = [_NAMED.sub(r"\1 ", line, count=1) if _NAMED.match(line) else line for line in lines]
     host = _common_first_word(lines)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ctx_core.optimize.compressors.log.runners import ends_step, is_event_log
+from ctx_core.optimize.compressors.log.runners import ends_step, is_event_log, is_step_mark
 from ctx_core.optimize.compressors.log.severity import Severity
 from ctx_core.optimize.compressors.log.templates import Template, novelties
 from ctx_core.optimize.compressors.log.traces import frames
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 _REACH: Final = 16
 _NATURAL_REACH: Final = 3
+_NEAR: Final = 2
 _VARIANTS: Final = 200
 _NATURAL_VARIANTS: Final = 40
 _REPEATS: Final = 64
 _NATURAL_NOVELTY: Final = 1 / 12
 _NOVEL: Final = 1 / 3
+_BURST: Final = 50
+_CAUSE: Final = 2.0
 _ONCE: Final = 1.5
 _WARNED: Final = 2.0
 _FRAME: Final = 0.1
@@ -78,22 +81,31 @@ def tiers(lines: list[str], templates: list[Template], query: str | None, *, nat
     heads = [*errors, *alarms]
     ends = sorted(index for template in verdicts for index in (template.first, template.last))
     last = [Candidate(it.last, _nearness(it.last, ends)) for it in verdicts]
-    first = [
-        Candidate(it.first, _nearness(it.first, ends) * (_NOVEL + novelty))
-        for it, novelty in zip(heads, novelties(heads), strict=True)
-    ]
-    reach = 0 if eventful else _NATURAL_REACH if natural else _REACH
+    first = list(_heads(heads, ends))
     yield Tier(last)
     yield Tier(first)
+    if not eventful:
+        yield Tier(list(_around([*last, *first], lines, _NATURAL_REACH if natural else _NEAR)), share=0.3)
     yield Tier(list(_variants(lines, worst, ends, _NATURAL_VARIANTS if natural else _VARIANTS)), share=0.5)
     found = frames(lines, templates)
-    yield Tier([*_around(last, lines, reach), *_around(first, lines, reach), *_of_traces(found, natural=natural)])
+    further = [] if eventful or natural else _around([*last, *first], lines, _REACH)
+    yield Tier([*further, *_of_traces(found, natural=natural)])
     yield Tier(list(_matching(lines, query)))
     framed = {frame.line for frame in found}
     unframed = [template for template in templates if template.mask and template.first not in framed]
     yield Tier(list(_news(unframed, _NATURAL_NOVELTY if natural else 0.0)))
     if not natural:
         yield Tier(list(_repeats(unframed)))
+
+
+def _heads(templates: list[Template], ends: list[int]) -> Iterator[Candidate]:
+    """Yield the errors, the first of a burst before the follow-ups that it caused."""
+    ordered = sorted(zip((it.first for it in templates), novelties(templates), strict=True))
+    start = 0
+    for place, (number, novelty) in enumerate(ordered):
+        if place and number - ordered[place - 1][0] > _BURST:
+            start = place
+        yield Candidate(number, _nearness(number, ends) * (_NOVEL + novelty) * (_CAUSE if place == start else 1))
 
 
 def _nearness(index: int, ends: list[int]) -> float:
@@ -113,12 +125,14 @@ def _variants(lines: list[str], templates: Iterable[Template], ends: list[int], 
 
 
 def _around(heads: Iterable[Candidate], lines: Sequence[str], reach: int) -> Iterator[Candidate]:
+    """Yield the lines before and after each head that belong to the same step."""
     for head in heads:
-        directions = (-1,) if ends_step(lines[head.line]) else (1, -1)
-        for step in range(1, reach + 1):
-            for direction in directions:
-                if 0 <= (number := head.line + step * direction) < len(lines):
-                    yield Candidate(number, head.worth / step, beside=True)
+        for direction in (-1,) if ends_step(lines[head.line]) else (1, -1):
+            for distance in range(1, reach + 1):
+                number = head.line + distance * direction
+                if not 0 <= number < len(lines) or is_step_mark(lines[number]):
+                    break
+                yield Candidate(number, head.worth / distance, beside=True)
 
 
 def _of_traces(found: Iterable[Frame], *, natural: bool) -> Iterator[Candidate]:

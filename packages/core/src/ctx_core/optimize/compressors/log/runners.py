@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ctx_core.optimize.compressors.log.templates import Template
 
 _STEP: Final = ("##[group]Run ", "::group::Run ")
+_MARKS: Final = ("##[", "::", "section_start:", "section_end:", "[Pipeline]", "Post job cleanup.")
 _STEP_END: Final = ("##[endgroup]", "::endgroup::")
 _EVENT: Final = re.compile(
     r"\s*(?:\S+ +){0,8}?[\[<(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|SEVERE|CRITICAL|Info|info|Error|error|Warning|warn|notice|debug|[VDIWEF](?= ))[\]>)]?[:\s]|(?:\S+ ){0,3}?[\w./()@-]+(?:\[\d+\])?: "
@@ -29,7 +30,7 @@ def echoed(lines: Sequence[str]) -> frozenset[int]:
     found: list[int] = []
     start = None
     for index, line in enumerate(lines):
-        if line.startswith(("##[", "::")):
+        if line.startswith(_MARKS):
             if line.startswith(_STEP):
                 start = index
             elif start is not None and line.startswith(_STEP_END):
@@ -57,6 +58,11 @@ def is_event_log(lines: Sequence[str], templates: Sequence[Template]) -> bool:
 def ends_step(line: str) -> bool:
     """Say whether a line is the last word of a step: what follows is another matter."""
     return bool(_LAST_WORD.search(line))
+
+
+def is_step_mark(line: str) -> bool:
+    """Say whether a line is written by the CI system to begin or end a step, or to judge it."""
+    return line.startswith(_MARKS)
 
 
 def is_rule(line: str) -> bool:

@@ -41,23 +41,25 @@ _VERDICT: Final = (
         r"^\s*(?:##\[error\]|::error|fail(?:ed|ure)?[!:\s]|--- fail:|test result: failed|npm err! (?:code|errno)|make(?:\[\d+\])?: \*\*\*|tests?:?\s.*\bfailed)"
     ),
     re.compile(
-        r"\d (?:tests? |specs? |examples? |assertions? )?(?:failed|failing|failures?|errors?|problems?|vulnerabilit\w+|issues?|passed)\b"
+        r"\d (?:tests? |specs? |examples? |assertions? )?(?:failed|failing|failures?|errors?|problems?|vulnerabilit\w+|issues?)\b"
     ),
     re.compile(r"exit(?:ed|ing)? (?:with )?(?:code|status):? -?[1-9]"),
     re.compile(r"build fail|tests? failed|unsuccessfully|failures?: [1-9]|(?<!\.)\.{3,}+\s*failed\s*$"),
 )
 _PHRASE: Final = re.compile(
     r"not found|no such |timed out|core dumped|out of memory|non-?zero|undefined: |undefined (?:reference|symbol)|got\b.*\bwant\b|want\b.*\bgot\b|bad gateway|data race|shutdown signal|signal \d|terminate called"
-    r"|no space left|caused by: |rate limit|permission denied|access denied|access to the resource is denied|connection refused|merge conflict|\[rejected\]|could not resolve|unknown authority|would (?:be )?reformat"
+    r"|no space left|caused by: |\[errno \d|rate limit|permission denied|access denied|access to the resource is denied|connection refused|merge conflict|\[rejected\]|could not resolve|unknown authority|would (?:be )?reformat"
     r"|^\s*(?:expected|received|actual|left|right|got|want)\b.*:|^e {2,}\S|^e: |^[ef](?:/|\d{4} )|^\s*\d+ +\d+ +[ef] |not (?:permitted|accessible|a valid)"
     r"|expected\b.*\b(?:got|but|received|actual)\b"
 )
+_PASSED: Final = re.compile(r"\d (?:tests? |specs? |examples? )?passed\b|\bpassed:? +\d")
 _DEBUG: Final = re.compile(
     r"(?:\S+ ){0,3}?[\[<(]?(?:debug|trace|verbose)[\]>):]?\s|.*(?:\blevel=|\"level\": ?\")(?:debug|trace|info)\b"
 )
 _LEVEL: Final = re.compile(
     r"(?:\S+ +){0,6}?[\[<(]?(?:error|err|fatal|severe|critical|crit|emerg|alert|panic)[\]>)!]*[: ]|(?:\S+: )?(?:\w*error|\w*exception|panic|fatal)\b|[ef](?:/|\d{4} )|\s*(?:\d+ +){0,2}[ef] |.*(?:level=|\"level\": ?\")(?:err|fatal|crit)"
 )
+_WARNED: Final = re.compile(r"\s*(?:\S+ +){0,3}?[\[<(]?(?:warning|warn|WARN(?:ING)?)[\]>):]*\s(?!DATA RACE)")
 # Said to have been meant: worth a look, but no failure.
 _MEANT: Final = re.compile(
     r"\bsuccessfully\b|\bas expected\b|\bcorrectly\b|\bexpected (?:panic|error|failure|exception)s?\b"
@@ -84,7 +86,9 @@ def severity(line: str, signs: int) -> Severity:
     if any(pattern.search(low) for pattern in _VERDICT):
         return Severity.SUSPECT if _DEBUG.match(low) else Severity.VERDICT
     if not signs & Sign.STRONG and not _PHRASE.search(low):
-        return _mild(signs)
+        return max(_mild(signs), Severity.SUSPECT if _PASSED.search(low) else Severity.CALM)
+    if _WARNED.match(line):
+        return Severity.WARNING
     if _is_softened(low):
         return Severity.SUSPECT
     return Severity.ERROR if _LEVEL.match(low) else Severity.ALARM

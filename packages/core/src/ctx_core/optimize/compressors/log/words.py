@@ -30,7 +30,7 @@ _SIGNS: Final = {
         error errors err fail fails failed failing failure failures failure/error fatal panic panicked exception exceptions traceback critical
         severe emerg emergency alert crit abort aborted aborting segfault segmentation sigsegv sigabrt sigkill sigterm sigbus sigill sigfpe killed
         oom oom-kill oom-killer oomkilled crash crashed crashes crashing crashloopbackoff imagepullbackoff errimagepull assertion corrupt corrupted
-        corruption deadlock unhandled uncaught errno errored vulnerabilities vulnerability unsuccessful unsuccessfully
+        corruption deadlock unhandled uncaught errored vulnerabilities vulnerability unsuccessful unsuccessfully
         enoent eacces eperm econnrefused econnreset etimedout enotfound eaddrinuse enospc enomem eresolve elifecycle
         fehler fehlgeschlagen erreur échec échoué fallo fallido errore ошибка сбой ✗ ✘ ✖ ❌ × ●
     """,
@@ -43,7 +43,7 @@ _SIGNS: Final = {
     Sign.PHRASE: """
         exit exited exiting exitcode found such timed core memory gateway permitted accessible valid non-zero nonzero returned got want left right
         expected received actual passed problems problem issues issue undefined not e f e0 f0 reference race signal terminate space limit denied
-        refused conflict rejected resolve reformat reformatted authority caused
+        refused conflict rejected resolve reformat reformatted authority caused errno
     """,
     Sign.DENIAL: "no none null nil zero without ignore ignores ignored ignoring suppress suppressed any if false",
     Sign.PASSING: "ok ignored skipped passed xfail xfailed pass skip run pause cont name ✓ ✔ √",
