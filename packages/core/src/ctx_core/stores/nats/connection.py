@@ -14,6 +14,7 @@ from nats.aio.client import Client
 from nats.js.api import DiscardPolicy, StorageType, StreamConfig
 
 from ctx_core.errors import InvalidInput, StoreUnavailable
+from ctx_core.extras import require
 from ctx_core.stores.address import NO_CREDENTIALS, Credentials, parse_address
 from ctx_core.stores.nats.subjects import Names
 
@@ -154,6 +155,8 @@ def _options(address: Address, credentials: Credentials) -> dict[str, Any]:
         "password": credentials.password,
         "user_credentials": credentials.file or address.options.get("credentials_file"),
     }
+    if options["user_credentials"] is not None:
+        require("nkeys", extra="nats")
     if address.scheme == "tls" or address.ca_path is not None:
         options["tls"] = address.tls_context()
         options["tls_hostname"] = address.hosts[0].rsplit(":", 1)[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-import nats.errors
 import nats.js.errors
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
@@ -50,7 +49,7 @@ class NatsFeed:
                 subscription = await stream.pull_subscribe_bind(self._durable, self._names.event_stream)
             try:
                 messages = await subscription.fetch(limit, timeout=timeout_seconds)
-            except nats.errors.TimeoutError:
+            except TimeoutError:  # also the base of what nats-py raises when nothing came
                 messages = []
             self._subscription = subscription
             return messages
