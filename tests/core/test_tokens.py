@@ -85,3 +85,17 @@ def test_a_remembering_counter_forgets_on_the_way_through_pickle():
     counter.count("word " * 5000)
     assert len(pickle.dumps(counter)) < 200
     assert pickle.loads(pickle.dumps(counter)).count("hello world") == 2
+
+
+@pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])
+@given(
+    st.lists(
+        st.text(max_size=40) | st.sampled_from(["\n", "\n\n \n", "=\n/", " \r\n", "//\n", "'s\n", "\ud800\n", "12\n"])
+    ).map("a".join)
+)
+def test_a_long_text_counts_the_same_in_pieces(encoding, parts):
+    text = "".join(parts)
+    whole = TokenCounter(encoding).count(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ctx_core.tokens._PIECE_CHARS", 1)
+        assert TokenCounter(encoding).count(text) == whole
