@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core import telemetry
 from ctx_core.optimize.compressors.base import Budget, Compressed, Compressor
-from ctx_core.optimize.compressors.blob import BlobCompressor, without_blobs
+from ctx_core.optimize.compressors.blob import without_blobs
 from ctx_core.optimize.content import ContentType, Detection
 from ctx_core.optimize.fit import clip
 
@@ -76,8 +76,5 @@ def _compressed(text: str, kind: Detection, budget: Budget, query: str | None) -
 @lru_cache(maxsize=256)
 def _compressor(content_type: ContentType, language: str | None) -> Compressor:
     module, name = _HOMES[content_type]
-    try:
-        make = getattr(import_module(f"ctx_core.optimize.compressors.{module}"), name)
-    except ModuleNotFoundError:
-        return BlobCompressor()
+    make = getattr(import_module(f"ctx_core.optimize.compressors.{module}"), name)
     return cast("Compressor", make(language) if content_type is ContentType.CODE else make())
