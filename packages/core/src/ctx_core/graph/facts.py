@@ -6,7 +6,6 @@ import math
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -96,11 +95,6 @@ class Facts:
         for index, said in enumerate(self._words):
             for word in said:
                 self._holders[word].append(index)
-
-    @cached_property
-    def has_reason(self) -> bool:
-        """Whether any relation of the bundle states why."""
-        return any(fact.is_reason for fact in self.all)
 
     def knows(self, text: str) -> bool:
         """Say whether every word of a text occurs in some fact."""

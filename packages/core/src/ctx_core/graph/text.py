@@ -297,7 +297,7 @@ def _shown(value: object) -> str:
         words = (value.source_kind, value.source_agent, _shown(value.observed_at))
         return " ".join(str(word) for word in words if word)
     if isinstance(value, dict):
-        return ", ".join(f"{key}={item}" for key, item in sorted(cast("dict[str, Any]", value).items()))
+        return ", ".join(f"{key}={item}" for key, item in sorted(cast("dict[Any, Any]", value).items(), key=str))
     if isinstance(value, tuple):
         return ", ".join(map(str, cast("tuple[Any, ...]", value)))
     return str(value)

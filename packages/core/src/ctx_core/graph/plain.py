@@ -1,0 +1,150 @@
+"""How the parts of a graph turn into plain JSON values and back, and how what callers pass is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
+
+from ctx_core.errors import InvalidBundle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_EMPTY: Final = (None, "", (), {})
+
+_E = TypeVar("_E", bound=StrEnum)
+_P = TypeVar("_P", bound="Plain")
+
+
+class Plain:
+    """Conversion to and from plain JSON values, field by field."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values; None and empty values are left out."""
+        named = ((f.name, getattr(self, f.name)) for f in fields(cast("Any", self)) if f.init)
+        return {name: _plain(value) for name, value in named if value not in _EMPTY}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build from what `to_dict` returned; an unknown key is an error that names the known ones."""
+        known = {f.name for f in fields(cast("Any", cls)) if f.init}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise InvalidBundle(f"{cls.__name__} has no field {unknown[0]!r}; known are {', '.join(sorted(known))}")
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise InvalidBundle(f"{cls.__name__} cannot be built: {error}") from error
+
+
+def assign(target: object, name: str, value: object) -> None:
+    """Set a field of a frozen dataclass that is being built."""
+    object.__setattr__(target, name, value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Plain):
+        return value.to_dict()
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in cast("Sequence[Any]", value)]
+    return value
+
+
+def canonical(item: Plain) -> str:
+    """Say everything about an item in one canonical line of JSON."""
+    values = [getattr(item, f.name) for f in fields(cast("Any", item)) if f.init]
+    return json.dumps(values, default=_plain_or_text, sort_keys=True)
+
+
+def _plain_or_text(value: Any) -> Any:
+    plain = _plain(value)
+    return str(value) if plain is value else plain
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a text in hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def require_id(value: object, what: str) -> None:
+    """Raise `InvalidBundle` unless a value is text that is not blank."""
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidBundle(f"the {what} must be text that is not blank, not {value!r}")
+
+
+def member(kind: type[_E], value: object, what: str) -> _E:
+    """Return the member of an enum that a value names; an unknown one is an error that names the known ones."""
+    try:
+        return kind(str(value).strip())
+    except ValueError:
+        known = ", ".join(kind)
+        raise InvalidBundle(f"unknown {what} {value!r}; known are {known}") from None
+
+
+def text_or_none(value: str | None) -> str | None:
+    """Return a text, or None for a blank one."""
+    return value if value is not None and str(value).strip() else None
+
+
+def strings(values: Sequence[str] | None) -> tuple[str, ...]:
+    """Return texts as a tuple; a single text is one of them."""
+    return (values,) if isinstance(values, str) else tuple(values or ())
+
+
+def count_or_none(value: object, what: str) -> int | None:
+    """Return a whole number from 0, also when it is written as text."""
+    if value is None:
+        return None
+    text = str(value).strip()
+    if isinstance(value, bool) or not (text.isascii() and text.isdigit()):
+        raise InvalidBundle(f"{what} must be a whole number from 0, not {value!r}")
+    return int(text)
+
+
+def time_or_none(value: datetime | str | None, what: str) -> datetime | None:
+    """Return a time, parsed from ISO 8601 text if it is one; its zone is kept."""
+    if value is None or isinstance(value, datetime):
+        return value
+    if not value.strip():
+        return None
+    try:
+        return datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise InvalidBundle(f"{what} must be an ISO 8601 time, not {value!r}") from None
+
+
+def nested(kind: type[_P], value: Any) -> _P | None:
+    """Return a part that may be given as plain values."""
+    return kind.from_dict(value) if isinstance(value, Mapping) else value
+
+
+def all_of(kind: type[_P], items: Iterable[Any]) -> list[_P]:
+    """Return items of one kind, building those given as plain values."""
+    built = [kind.from_dict(item) if isinstance(item, Mapping) else item for item in items]
+    for item in built:
+        if not isinstance(item, kind):
+            raise InvalidBundle(f"expected a {kind.__name__}, not {item!r}")
+    return built
+
+
+def unique(items: Iterable[_P], key: str) -> dict[str, _P]:
+    """Return items by their id; two different items of one id are an error."""
+    found: dict[str, _P] = {}
+    for item in items:
+        identity = getattr(item, key)
+        if found.setdefault(identity, item) != item:
+            raise InvalidBundle(f"two different {type(item).__name__}s carry the {key} {identity!r}")
+    return found
