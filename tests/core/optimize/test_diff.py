@@ -259,6 +259,17 @@ def test_query_decides_which_hunk_stays():
     assert "+line 5 of module 9, which does not change # touched" in shown
 
 
+def test_a_very_long_line_is_cut_and_counted():
+    text = (
+        "--- a/logo.svg\n+++ b/logo.svg\n@@ -1 +1 @@\n-<svg/>\n+<svg>"
+        + "M 1 2 " * 2000
+        + "\n\\ No newline at end of file\n"
+    )
+    result = DiffCompressor().compress(text, Budget(max_tokens=300))
+    assert "characters]\n\\ No newline" in result.text
+    assert [(o.what, o.count) for o in result.omissions] == [("characters", 5 + 12_000 + 1 - 300)]
+
+
 def test_prose_is_left_alone():
     text = "Dear all,\n--- and then\nwe met @@ noon.\n" * 20
     assert DiffCompressor().compress(text, NATURAL).text == text

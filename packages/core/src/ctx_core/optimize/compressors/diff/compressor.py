@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Compressed, Omission
 from ctx_core.optimize.compressors.diff.format import DiffFile, cut, read_diff, visible
 from ctx_core.optimize.compressors.diff.pick import fill, pieces_by_worth
-from ctx_core.optimize.compressors.notes import plural, spelled
+from ctx_core.optimize.compressors.notes import characters_cut, plural, shortened, spelled
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _FOLDED_FROM: Final = 8
 _MIN_SAVED_SHARE: Final = 0.05
 _MIN_SAVED_TOKENS: Final = 16
 _TAIL_TOKENS: Final = 32
+# Lines that were cut are no shorter.
+_CUT_LINE: Final = 256
 
 _GENERATED: Final = re.compile(
     r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock|poetry\.lock"
@@ -79,7 +82,7 @@ def _is_folded(file: DiffFile) -> bool:
 
 def _picked(files: list[DiffFile], tally: Counter[str], budget: Budget, query: str | None) -> Compressed:
     """Leave out whole hunks; the costs of pieces are upper bounds, so aim again by the exact count."""
-    files = [_without_implied(file) for file in files]
+    files = [_without_long_lines(_without_implied(file)) for file in files]
     pieces = [
         piece
         for piece in pieces_by_worth(files, budget=budget, query=query)
@@ -128,6 +131,13 @@ def _without_implied(file: DiffFile) -> DiffFile:
     return file
 
 
+def _without_long_lines(file: DiffFile) -> DiffFile:
+    hunks = [
+        replace(hunk, rows=["\n".join(map(shortened, row.split("\n"))) for row in hunk.rows]) for hunk in file.hunks
+    ]
+    return DiffFile(head=file.head, hunks=hunks)
+
+
 # ---------------------------------------------------------------- text
 
 
@@ -158,6 +168,8 @@ def _render(files: Sequence[DiffFile], shown: Mapping[int, list[Ranges]], before
                     lines += rows
         note()
     note()
+    # A row holds its marker for a missing newline, too.
+    tally["characters"] = sum(characters_cut(line) for row in lines if len(row) > _CUT_LINE for line in row.split("\n"))
     return _finished(lines, +tally)
 
 

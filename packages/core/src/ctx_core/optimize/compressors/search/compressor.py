@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Compressed, Omission
-from ctx_core.optimize.compressors.notes import spelled
+from ctx_core.optimize.compressors.notes import characters_cut, shortened, spelled
 from ctx_core.optimize.compressors.search.format import Entry, FileResults, Kind, read_results
-from ctx_core.optimize.compressors.search.pick import by_worth, fill, shortened
+from ctx_core.optimize.compressors.search.pick import by_worth, fill
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
@@ -138,15 +138,14 @@ def _drawn(groups: Sequence[FileResults], shown: Mapping[int, set[int]]) -> Comp
             note()
             lines += group.heading
             for at in sorted(shown[number]):
-                line, cut = shortened(group.entries[at].line)
-                lines.append(line)
-                total.update({"characters": cut} if cut else {})
+                lines.append(shortened(group.entries[at].line))
         elif group.path is not None:
             here["files"] += 1
         here.update(_COUNTED[entry.kind] for at, entry in enumerate(group.entries) if at not in shown.get(number, ()))
         if number in shown:
             note()
     note()
+    total["characters"] = sum(map(characters_cut, lines))
     return Compressed(
-        text="\n".join(lines), omissions=tuple(Omission(what=what, count=count) for what, count in total.items())
+        text="\n".join(lines), omissions=tuple(Omission(what=what, count=count) for what, count in (+total).items())
     )

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.optimize.compressors.notes import shortened
 from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
 from ctx_core.optimize.compressors.search.format import Kind
-from ctx_core.tokens import whole_graphemes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 _NOTE_TOKENS: Final = 9
 # The names of all files come first as long as they take no more of the room than this.
 _NAMES_SHARE: Final = 0.5
-_LONG_LINE: Final = 600
-_LINE_HEAD: Final = 300
 _DEFINITION: Final = re.compile(
     r"\s*(?:(?:export|public|private|protected|static|async|abstract|final|pub(?:\([a-z]+\))?|unsafe|const|default)\s+)*"
     r"(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|macro_rules!|#define)\b"
@@ -56,17 +54,9 @@ def by_worth(groups: Sequence[FileResults], *, budget: Budget, query: str | None
         for rank, (is_context, found, is_again, _, at) in enumerate(sorted(ranked)):
             key = (is_context, found, is_again, rank, file)
             candidates.append(
-                Candidate(key=key, file=file, entry=at, cost=budget.cost(shortened(group.entries[at].line)[0]))
+                Candidate(key=key, file=file, entry=at, cost=budget.cost(shortened(group.entries[at].line)))
             )
     return sorted(candidates, key=lambda candidate: candidate.key)
-
-
-def shortened(line: str) -> tuple[str, int]:
-    """Cut a very long line, such as one of minified code, and say how many characters that leaves out."""
-    if len(line) <= _LONG_LINE:
-        return line, 0
-    head = line[: whole_graphemes(line, _LINE_HEAD)]
-    return f"{head} [… {len(line) - len(head)} characters]", len(line) - len(head)
 
 
 def _signal(line: str) -> int:
