@@ -34,7 +34,7 @@ def test_alike_objects_become_a_table_that_names_constants_once():
     text = json.dumps({"orders": orders(4), "next": None, "tags": ["a b", "12", 12]}, indent=2)
     assert crush(text).text == snapshot("""\
 #json
-orders[4](id state=paid total to(city=Oslo zip="0150"))
+orders=[4](id state=paid total to(city=Oslo zip="0150"))
 ord-100 20.5
 ord-101 21.5
 ord-102 22.5
@@ -47,7 +47,7 @@ def test_objects_of_objects_become_a_table_with_their_names():
     cards = {f"card_{n}": {"brand": "visa", "id": f"card_{n}", "last_four": str(n)} for n in (7447, 1907, 5550)}
     assert crush(json.dumps({"cards": cards, "free": {"a": 1}})).text == snapshot("""\
 #json
-cards{3}(KEY brand=visa id~<KEY> last_four)
+cards={3}(KEY brand=visa id~<KEY> last_four)
 card_7447 "7447"
 card_1907 "1907"
 card_5550 "5550"
@@ -124,6 +124,23 @@ z=1
 """)
 
 
+def test_a_document_in_a_string_is_written_as_one():
+    inner = json.dumps({"ok": True, "orders": orders(3), "note": 'said "no" \\ twice'})
+    assert crush(json.dumps({"status": 200, "body": inner, "tags": "[]"})).text == snapshot("""\
+#json
+status=200
+body=json{
+ok=true
+orders=[3](id state=paid total to(city=Oslo zip="0150"))
+ord-100 20.5
+ord-101 21.5
+ord-102 22.5
+note="said \\"no\\" \\\\ twice"
+}
+tags="[]"\
+""")
+
+
 def test_digits_escapes_and_repeated_keys_stay_as_they_were():
     text = '{"id": 725653563933458401, "f": 1.50e+3, "h": {"Set": "a", "Set": "b; \\u00e9\\/"}, "v": [NaN, -0, 1E400]}'
     assert crush(text).text == snapshot("""\
@@ -138,7 +155,7 @@ def test_the_odd_rows_stay_over_budget_and_the_others_are_counted():
     assert result.text == snapshot("""\
 #json
 total=60
-orders[60](id state total to(city=Oslo zip="0150"))
+orders=[60](id state total to(city=Oslo zip="0150"))
 ord-100 paid 20.5
 ord-101 paid 21.5
 ord-102 paid 22.5

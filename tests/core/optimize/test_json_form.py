@@ -16,6 +16,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|-?Infinity|Na
 _BARE = re.compile(r"[^\s\"()\[\]{}]+")
 _BARE_KEY = re.compile(r"[^\s\"()\[\]{}=~,]+")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ITEM = re.compile(r'["\[{&*]|@\d+\(|json[\[{@&*]')
 _LITERALS = {"null": "null", "true": "true", "false": "false"}
 ABSENT = object()
 
@@ -74,10 +75,6 @@ class Decoder:
         return ("object", out)
 
     def value(self, key):
-        """What stands behind a key: `=value`, or the heading of a table."""
-        rows = self.match(re.compile(r"([\[{])(\d+)[\]}](?:\[([\d ]+)\])?\("))
-        if rows:
-            return self.table(rows[1], int(rows[2]), [int(n) for n in (rows[3] or "").split()])
         if key:
             self.take("=")
         return self.item()
@@ -93,11 +90,14 @@ class Decoder:
         record = self.match(re.compile(r"(@\d+)\("))
         if record:
             return self.record(self.records[record[1]])
-        if self.s[self.i] == "{" and not re.compile(r"\{\d+\}\(").match(self.s, self.i):
-            self.i += 1
+        if self.match(re.compile(r"json(?=[\[{@&*])")):
+            return ("text", self.item())
+        rows = self.match(re.compile(r"([\[{])(\d+)[\]}](?:\[([\d ]+)\])?\("))
+        if rows:
+            return self.table(rows[1], int(rows[2]), [int(n) for n in (rows[3] or "").split()])
+        if self.match(re.compile(r"\{")):
             return self.members("}")
-        if self.s[self.i] == "[" and not re.compile(r"\[\d+\](\[[\d ]+\])?\(").match(self.s, self.i):
-            self.i += 1
+        if self.match(re.compile(r"\[")):
             out = []
             self.space()
             while self.s[self.i] != "]":
@@ -105,8 +105,6 @@ class Decoder:
                 self.space()
             self.i += 1
             return ("array", out)
-        if self.s[self.i] in "[{":
-            return self.value("")
         quoted = self.match(_STRING)
         return quoted[0] if quoted else scalar(self.match(_BARE)[0])
 
@@ -124,7 +122,7 @@ class Decoder:
                 start = self.i
                 if comma and (self.i == len(self.s) or self.s[self.i] in ",\n"):
                     cells[id(column)] = ("", "null")
-                elif comma and self.s[self.i] not in '"[{&*':
+                elif comma and not _ITEM.match(self.s, self.i):
                     raw = self.match(re.compile(r"[^,\n]*"))[0]
                     cells[id(column)] = (raw, ABSENT if raw == "-" else scalar(raw))
                 else:
@@ -264,6 +262,18 @@ def crush(text, max_tokens=None, query=None):
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s\[\]{}:,"]+|[\[\]{}:,]')
 
 
+def unfolded(token):
+    """A string that holds a document counts as that document, without the white space between its lexemes."""
+    text = json.loads(token) if token[:2] in ('"{', '"[') else ""
+    if len(text) < 100:
+        return token
+    try:
+        is_document = isinstance(json.loads(text), (dict, list))
+    except (ValueError, RecursionError):
+        return token
+    return ("text", lexemes(text)) if is_document and json.dumps(text, ensure_ascii=False) == token else token
+
+
 def lexemes(text):
     """The document as nested lexemes, by a reader that shares nothing with the one under test."""
     tokens = iter(_TOKEN.findall(text))
@@ -286,7 +296,7 @@ def lexemes(text):
                 items.append(value(next(tokens) if token == "," else token))
                 token = next(tokens)
             return ("array", items)
-        return token
+        return unfolded(token)
 
     return value(next(tokens))
 
@@ -348,3 +358,21 @@ def test_alike_rows_can_be_read_back(rows):
 @given(st.lists(st.sampled_from([{"a": 1, "b": 2, "c": {"d": None, "e": [1]}}, {"a": 1}, [1], "x"]), max_size=8))
 def test_repeated_objects_can_be_read_back(items):
     assert_lossless(json.dumps({"pad": ["pad"] * 400, "items": items}))
+
+
+@given(VALUES, st.sampled_from([None, 1]), st.booleans())
+def test_documents_in_strings_can_be_read_back(value, indent, is_list):
+    inner = json.dumps(
+        [value, "x" * 100] if is_list else {"v": value, "pad": "y" * 100, "z": [{"a": 1}, {"a": 2}]}, indent=indent
+    )
+    assert_lossless(json.dumps({"result": inner, "more": [inner, {"deep": inner}]}, ensure_ascii=False, indent=1))
+
+
+def test_objects_of_one_shape_but_different_depth_can_be_read_back():
+    flat = [{"a": i, "b": i, "c": i, "d": i} for i in range(5)]
+    deep = [{"a": i, "b": {"x": [i, i, i, i]}, "c": [i, i, i], "d": i} for i in range(5)]
+    assert_lossless(
+        json.dumps(
+            {"pad": "p" * 2000, "first": {"one": flat[0], "rest": [flat[1:], deep, 1]}, "k": [flat[2], deep[1], 0]}
+        )
+    )

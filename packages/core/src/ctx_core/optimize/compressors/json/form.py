@@ -10,7 +10,7 @@ from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.compressors.json import legend
 from ctx_core.optimize.compressors.json.columns import Column, columns_of, settle
 from ctx_core.optimize.compressors.json.layout import Fields, Line, Table, append, extend, wrapped
-from ctx_core.optimize.compressors.json.reader import SCALARS, Pairs, Value, children
+from ctx_core.optimize.compressors.json.reader import SCALARS, Embedded, Pairs, Value, children
 from ctx_core.optimize.compressors.json.survey import Survey
 from ctx_core.optimize.compressors.json.words import ABSENT, CommaWords, Keys, Words
 from ctx_core.optimize.compressors.rows import odd_rows
@@ -18,7 +18,7 @@ from ctx_core.optimize.compressors.rows import odd_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_CONTAINERS: Final = frozenset({dict, list, Pairs})
+_CONTAINERS: Final = frozenset({dict, list, Pairs, Embedded})
 
 _MIN_ROWS: Final = 2
 
@@ -74,7 +74,7 @@ class Form:
         self._plain_words = Words(max_chars=max_chars)
         self._plain_comma_words = CommaWords(max_chars=max_chars)
         self._keys = Keys()
-        self._has_tables = self._has_patterns = False
+        self._has_tables = self._has_patterns = self._has_embedded = False
         self._is_partial = max_chars is not None
         self._drop_ordinary = drop_ordinary
         self._query = query
@@ -97,6 +97,7 @@ class Form:
             legend.PATTERN: self._has_patterns,
             legend.ABSENT: ABSENT in self._words or ABSENT in self._comma_words,
             legend.BLANK: None in self._comma_words,
+            legend.EMBEDDED: self._has_embedded,
             legend.RECORD: bool(self.records),
             legend.TAG: self._tags > 0,
         }
@@ -126,6 +127,9 @@ class Form:
             return tag if is_known else f"{tag}{self._record(value) or self._inline_object(value.items())}"
         if isinstance(value, Pairs):
             return self._inline_object(value)
+        if isinstance(value, Embedded):
+            self._has_embedded = True
+            return f"json{self._inline(value.value)}"
         if isinstance(value, list):
             words = self._words
             return f"[{' '.join([words[x] if x.__class__ in SCALARS else self._inline(x) for x in value])}]"
@@ -154,7 +158,9 @@ class Form:
         record = self._records[keys]
         if record is None:
             return ""
-        row = record.rows[self._survey.number(value) or 0]
+        row = record.rows.get(self._survey.number(value) or 0)
+        if row is None:
+            return ""
         return f"{record.name}({' '.join([self._inline(column.values[row]) for column in record.columns])})"
 
     def _new_record(self, value: dict[str, Value]) -> _Record | None:
@@ -189,7 +195,7 @@ class Form:
             if value.__class__ in SCALARS:
                 append(lines, f"{keys[key]}={words[value]}")
             else:
-                extend(lines, self._block(keys[key], value))
+                extend(lines, self._block(f"{keys[key]}=", value))
         return lines
 
     def _items(self, items: list[Value]) -> list[Line]:
@@ -201,31 +207,33 @@ class Form:
                 extend(lines, self._block("", item))
         return lines
 
-    def _block(self, key: str, value: Value) -> Line:
-        """Write a container behind its key."""
-        name = f"{key}=" if key else ""
+    def _block(self, start: str, value: Value) -> Line:
+        """Write a container behind `start`, which is empty or ends with `=` or `json`."""
+        if isinstance(value, Embedded):
+            self._has_embedded = True
+            return self._block(f"{start}json", value.value)
         if isinstance(value, list):
-            return self._row_table(key, value) or wrapped(f"{name}[", self._items(value), "]")
+            return self._row_table(start, value) or wrapped(f"{start}[", self._items(value), "]")
         if isinstance(value, Pairs):
-            return wrapped(f"{name}{{", self._fields(value), "}")
-        return self._object(key, name, cast("dict[str, Value]", value))
+            return wrapped(f"{start}{{", self._fields(value), "}")
+        return self._object(start, cast("dict[str, Value]", value))
 
-    def _object(self, key: str, name: str, value: dict[str, Value]) -> Line:
+    def _object(self, start: str, value: dict[str, Value]) -> Line:
         tag, is_known = self._reference(value)
         record = "" if is_known else self._record(value)
         if is_known or record:
-            return Fields([f"{name}{tag}{record}"])
-        table = None if tag else self._keyed_table(key, value)
-        return table or wrapped(f"{name}{tag}{{", self._fields(value.items()), "}")
+            return Fields([f"{start}{tag}{record}"])
+        table = None if tag else self._keyed_table(start, value)
+        return table or wrapped(f"{start}{tag}{{", self._fields(value.items()), "}")
 
     # Tables ----------------------------------------------------------------
 
-    def _row_table(self, key: str, items: list[Value]) -> Table | None:
+    def _row_table(self, start: str, items: list[Value]) -> Table | None:
         if len(items) < _MIN_ROWS:
             return None
         kinds = set(map(type, items))
         if kinds == {dict}:
-            return self._table(f"{key}[{len(items)}]", items)
+            return self._table(f"{start}[{len(items)}]", items)
         if kinds != {list} or not all(items):
             return None
         rows = [*chain.from_iterable(cast("list[list[Value]]", items))]
@@ -233,13 +241,13 @@ class Form:
             return None
         sizes = [str(len(item)) for item in cast("list[list[Value]]", items)]
         size = sizes[0] if len(set(sizes)) == 1 else " ".join(sizes)
-        return self._table(f"{key}[{len(items)}][{size}]", rows)
+        return self._table(f"{start}[{len(items)}][{size}]", rows)
 
-    def _keyed_table(self, key: str, members: dict[str, Value]) -> Table | None:
+    def _keyed_table(self, start: str, members: dict[str, Value]) -> Table | None:
         rows = [*members.values()]
         if len(rows) < _MIN_ROWS or rows[0].__class__ is not dict or set(map(type, rows)) != {dict}:
             return None
-        return self._table(f"{key}{{{len(rows)}}}", rows, Column("KEY", [*members]))
+        return self._table(f"{start}{{{len(rows)}}}", rows, Column("KEY", [*members]))
 
     def _table(self, start: str, rows: Sequence[Value], *names: Column) -> Table | None:
         columns = columns_of(rows, key=self._keys.__getitem__, is_whole=self._are_written_whole)

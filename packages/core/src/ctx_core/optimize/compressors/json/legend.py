@@ -9,15 +9,16 @@ from ctx_core.optimize.content import COMPACT_JSON
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-TABLE: Final = "name[n](columns) is n rows, one a line; column=x is x in every row"
+TABLE: Final = "[n](columns) is n rows, one a line; column=x is x in every row"
 PATTERN: Final = "column~x<y> is x, then column y"
 ABSENT: Final = "- is absent"
 BLANK: Final = "nothing between commas is null"
 RECORD: Final = "@1(…) has the columns of @1"
 TAG: Final = "*1 is what follows &1 again"
+EMBEDDED: Final = "json{…} is a string that holds JSON"
 PREFIX: Final = "$1 stands for its text"
 
-_ORDER: Final = (TABLE, PATTERN, ABSENT, BLANK, RECORD, TAG, PREFIX)
+_ORDER: Final = (TABLE, PATTERN, ABSENT, BLANK, RECORD, EMBEDDED, TAG, PREFIX)
 
 
 def first_line(used: AbstractSet[str], *, is_lines: bool) -> str:

@@ -200,5 +200,5 @@ def _note(missing: int, what: str) -> str:
 
 def _inside(where: str, start: str) -> str:
     """Return the path of a member whose line starts with `start`."""
-    name = start.partition("(")[0].rstrip("[]{}0123456789 ").rstrip("=").partition("=")[0]
-    return f"{where}.{name}" if name else where
+    name, found, _ = start.partition("(")[0].partition("=")
+    return f"{where}.{name}" if found else where

@@ -24,7 +24,8 @@ _COMMAED: Final = re.compile(
 _KEY: Final = re.compile(r"[^\s\"\\\[\](){}<>=~,&*$#\ue000-\uf8ff][^\s\"\\\[\](){}<>=~,\ue000-\uf8ff]*")
 # What a reader would take for a number, a literal, or a mark of the notation.
 _AMBIGUOUS: Final = re.compile(
-    r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|null|true|false|-|[-+]?(?:NaN|Infinity)|KEY|[&*$#].*", re.DOTALL
+    r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|null|true|false|-|[-+]?(?:NaN|Infinity)|KEY|(?:json)?[&*$#@].*",
+    re.DOTALL,
 )
 
 
