@@ -30,8 +30,8 @@ def windows(draw):
         text = " ".join(draw(st.lists(st.sampled_from(WORDS), min_size=0, max_size=40)))
         calls = [{"id": f"c{step}-{at}", "name": "bin", "arguments": "{}"} for at in range(draw(st.integers(0, 3)))]
         messages.append(say("assistant", f"{text}.", tool_calls=calls, id=f"a{step}"))
-        for call in draw(st.permutations(calls)):
-            messages.append(say("tool", text, tool_call_id=call["id"], id=f"r{call['id']}"))
+        late = draw(st.permutations(calls))
+        messages += (say("tool", text, tool_call_id=call["id"], id=f"r{call['id']}") for call in late)
         if draw(st.booleans()):
             messages.append(say("assistant", "Done.", id=f"d{step}")) if calls else None
             messages.append(say("user", f"and {text}?", id=f"u{step}"))

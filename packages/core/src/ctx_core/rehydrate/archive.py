@@ -88,6 +88,18 @@ class Archive:
         self._shelves: OrderedDict[str, Shelf] = OrderedDict()
         self._lock = Lock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "blobs": self.blobs,
+            "embedder": self.embedder,
+            "prefix": self.prefix,
+            "timeout_seconds": self._timeout,
+            "clock": self._clock,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)
+
     @property
     def similarity_floor(self) -> float:
         """Cosine below which a turn has nothing to do with a query, for the embedder in use; 0 where there is none."""

@@ -20,9 +20,9 @@ _IS_CJK: Final = re.compile(rf"[{_CJK}]")
 
 STOP_WORDS: Final = frozenset(
     (
-        "a about again all also am an and any are as at be because been being both but by can could did do does doing done down "
+        "a about again all also am among an and any are as at be because been being between both but by can could did do does doing done down during "
         "for from further had has have having he her here hers him his how i if in into is it its just me might more most must my "
-        "no nor not of off on once only or other our ours out over own same shall she should so some such than that the their "
+        "no nor not of off on once only or other our ours out over own same shall she should since so some such than that the their "
         "theirs them then there these they this those through to too under until up us very was we were what when where which "
         "while who whom whose why will with would you your yours s t d m re ve ll don didn doesn isn aren wasn weren won let "
         "it's i'm i've i'd i'll you're you've you'd you'll he's she's we're we've we'd we'll they're they've that's there's "

@@ -44,6 +44,7 @@ class Query:
     Args:
         text: The question as it was asked.
         terms: Stems of the words that its answer may share, each once.
+        said: Stems of all its words; a turn that holds no others tells nothing new.
         speaker: The one speaker it names, case-folded; None if it names none or several.
         role: `assistant` or `user` where it asks for what one of them said.
         period: The time it names.
@@ -52,6 +53,7 @@ class Query:
 
     text: str
     terms: tuple[str, ...]
+    said: frozenset[str]
     speaker: str | None = None
     role: str | None = None
     period: Period | None = None
@@ -66,13 +68,15 @@ def read_query(text: str, *, speakers: Iterable[str], today: date) -> Query:
     period = period_in(text, today)
     of_time = set(words(period.phrase)) if period else set[str]()
     of_names = set[str]().union(*names.values())
-    terms = tuple(term for term in dict.fromkeys(words(text)) if term not in of_names)
+    said = dict.fromkeys(words(text))
+    terms = tuple(term for term in said if term not in of_names)
     about = tuple(term for term in terms if term not in _ABOUT_TALK)
     content = [term for term in about if term not in of_time]
     says = (bool(_ASSISTANT_SAID.search(text)), bool(_USER_SAID.search(text)))
     return Query(
         text=text,
         terms=about or terms,
+        said=frozenset(said),
         speaker=named[0] if len(named) == 1 else None,
         role={(True, False): "assistant", (False, True): "user"}.get(says),
         period=period,

@@ -212,7 +212,6 @@ def _period_shares(index: TurnIndex, query: Query, now: datetime, session_id: st
 
 def _distinct(best: Sequence[int], index: TurnIndex, query: Query, top_k: int) -> list[int]:
     """Return the first `top_k` of `best` that say different things; what only repeats the question or another turn goes last."""
-    asked = frozenset(query.terms)
     seen: list[frozenset[str]] = []
     chosen: list[int] = []
     repeats: list[int] = []
@@ -220,8 +219,7 @@ def _distinct(best: Sequence[int], index: TurnIndex, query: Query, top_k: int) -
         if len(chosen) == top_k:
             break
         terms = frozenset(index.entries[at].terms)
-        echo = index.entries[at].asks and _alike(terms, asked)
-        if echo or any(_alike(terms, other) for other in seen):
+        if terms <= query.said or any(_alike(terms, other) for other in seen):
             repeats.append(at)
             continue
         chosen.append(at)

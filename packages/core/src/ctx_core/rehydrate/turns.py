@@ -144,6 +144,8 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:
 def turn_from_json(raw: Mapping[str, Any], *, session_id: str | None = None) -> Turn:
     """Read a turn back; what is missing is left empty."""
     content = raw.get("content")
+    if isinstance(content, list):
+        content = [block for block in content if isinstance(block, str | dict)]
     return Turn(
         role=str(raw.get("role") or "user"),
         content=content if isinstance(content, str | list) else "",

@@ -78,6 +78,8 @@ class Vectorizer:
 
     def _embed(self, shelf: Shelf, key: str) -> None:
         with shelf.lock:
+            if key not in shelf.without_vectors():  # they came in the meantime
+                return
             turns = shelf.turns_of(key)
         spoken = {at: spoken_text(turn) for at, turn in enumerate(turns) if not is_blank(turn.text)}
         vectors = dict(zip(spoken, embed_all(self._embedder, list(spoken.values())), strict=True))
