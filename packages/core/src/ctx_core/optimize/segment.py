@@ -18,6 +18,7 @@ _MIN_PART: Final = 400
 # Words someone added to something pasted: a few lines, before or after it.
 _MAX_SPOKEN_LINES: Final = 12
 _MAX_SPOKEN_CHARS: Final = 2_000
+_LOOKED_AT: Final = 4_000
 
 _FENCE: Final = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})([^\n`]*)\n", re.MULTILINE)
 _JSON_OPEN: Final = re.compile(r"[\[{]\s*[\"\[{\d\-]")
@@ -191,7 +192,7 @@ def _spoken_tail(text: str) -> int:
         start = line_start if line.strip() else start
         position = line_start - 1
     # Words all the way up: this is a text, not something pasted with words after it.
-    return len(text) if _is_prose(text[:start]) else start
+    return len(text) if start < len(text) and _is_prose(text[:start]) else start
 
 
 def _spoken_head(text: str) -> int:
@@ -204,7 +205,7 @@ def _spoken_head(text: str) -> int:
             break
         position = line_end + 1
         end = position if line.strip() else end
-    return 0 if _is_prose(text[end:]) else end
+    return 0 if end and _is_prose(text[end : end + _LOOKED_AT]) else end
 
 
 def is_spoken(line: str) -> bool:
@@ -219,7 +220,7 @@ def is_spoken(line: str) -> bool:
 
 
 def _is_prose(text: str) -> bool:
-    lines = [line for line in text[:4_000].split("\n") if line.strip()][:30]
+    lines = [line for line in text[:_LOOKED_AT].split("\n") if line.strip()][:24]
     return not lines or sum(map(is_spoken, lines)) > 0.3 * len(lines)
 
 

@@ -77,6 +77,9 @@ _PROMPT: Final = re.compile(r"(?:[\w.-]+@[\w.-]+[:\ ]\S*)?[$#%❯] \S|(?:\(\w+\)
 _GIT_LOG: Final = re.compile(r"commit [0-9a-f]{7,64}\b.*\n(?:Merge: .*\n)?Author: ")
 _OVERWRITTEN: Final = re.compile(r"\r(?!\n)[^\r\n]*\r(?!\n)")
 
+# The long pattern costs 3 us a line.
+_ENOUGH: Final = 48
+
 
 def printed(sample: Sample) -> Detection | None:
     """Test runs, builds, crashes and sessions, by a line that nothing else prints."""
@@ -101,5 +104,6 @@ def stamped(sample: Sample) -> Detection | None:
         return None
     share = sample.share(STAMPED)
     if share < 0.5:
-        share = sum(1 for line in sample.lines if STAMPED.match(line) or _PRINTED.match(line)) / len(sample.lines)
+        few = sample.lines[:: 1 + len(sample.lines) // _ENOUGH]
+        share = sum(1 for line in few if STAMPED.match(line) or _PRINTED.match(line)) / len(few)
     return Detection(content_type=ContentType.LOG, confidence=1.0 if share >= 0.5 else 0.6) if share >= 0.4 else None

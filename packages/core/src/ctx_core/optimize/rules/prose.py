@@ -10,7 +10,7 @@ from ctx_core.optimize.content import ContentType, Detection
 if TYPE_CHECKING:
     from ctx_core.optimize.rules.sample import Sample
 
-_LOOKED_AT: Final = 3_000
+_LOOKED_AT: Final = 2_000
 _MARKDOWN: Final = re.compile(
     r"(?:\A|\n\n)#{1,6} .+\n(?:\n|[^#\n])|^\[[^\]]+\]: \S|^```|\[[^\]\n]+\]\([^)\n]+\)", re.MULTILINE
 )
