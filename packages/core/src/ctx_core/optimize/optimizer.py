@@ -124,7 +124,7 @@ class ContextOptimizer:
                 text=text,
                 tokens=tokens,
                 carried=carried,
-                parts=self._parts(without_hints(text), content_type),
+                parts=self._parts(without_hints(text) if carried else text, content_type),
                 max_tokens=max_tokens,
                 query=query,
                 footer=self._footer(text, max_tokens, carried),
@@ -162,12 +162,13 @@ class ContextOptimizer:
 
     def _told(self, text: str, one: Allotment, note: str, omission: Omission | None) -> CompressResult:
         """Return a note in place of a chunk."""
+        carried = hints_in(text)
         return CompressResult(
             compressed=note,
             original_tokens=one.tokens,
             compressed_tokens=self.counter.count(note),
             content_type=self.router.by_shape(text).content_type,
-            ccr_hash=self._stored(text),
+            ccr_hash=_last_ref(carried) if carried else self._stored(text),
             lossless=omission is None,
             omissions=(omission,) if omission else (),
         )
