@@ -32,7 +32,7 @@ def choose(
     They and the notes between them take at most `room` tokens; None asks for the natural level.
     """
     lines = log.lines
-    ranked = tiers(lines, templates, query, natural=room is None)
+    ranked = tiers(log, templates, query, natural=room is None)
     kept = _all(lines, ranked) if room is None else _within(room, counter, lines, ranked)
     return kept | _bridges(log, kept)
 

@@ -16,11 +16,13 @@ from ctx_core.optimize.compressors.log.traces import frames
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from ctx_core.optimize.compressors.log.reading import Log
     from ctx_core.optimize.compressors.log.traces import Frame
 
 _REACH: Final = 16
 _NATURAL_REACH: Final = 3
 _NEAR: Final = 2
+_FEW_VARIANTS: Final = 8
 _VARIANTS: Final = 200
 _NATURAL_VARIANTS: Final = 40
 _REPEATS: Final = 64
@@ -68,13 +70,14 @@ class Tier:
     share: float = 1.0
 
 
-def tiers(lines: list[str], templates: list[Template], query: str | None, *, natural: bool) -> Iterator[Tier]:
+def tiers(log: Log, templates: list[Template], query: str | None, *, natural: bool) -> Iterator[Tier]:
     """Yield the tiers of a log, most valuable first; at the natural level, only what is kept there."""
+    lines = log.lines
     rated: dict[Severity, list[Template]] = {rating: [] for rating in Severity}
     for template in templates:
         rated[template.severity].append(template)
     verdicts, errors, alarms = rated[Severity.VERDICT], rated[Severity.ERROR], rated[Severity.ALARM]
-    eventful = is_event_log(lines, templates)
+    eventful = is_event_log(lines, templates, stamped=log.header.stamped > 0)
     worst = [*verdicts, *errors] if eventful else [*verdicts, *errors, *alarms]
     if eventful:
         alarms = [template for template, novelty in zip(alarms, novelties(alarms), strict=True) if novelty >= _NOVEL]
@@ -82,11 +85,14 @@ def tiers(lines: list[str], templates: list[Template], query: str | None, *, nat
     ends = sorted(index for template in verdicts for index in (template.first, template.last))
     last = [Candidate(it.last, _nearness(it.last, ends)) for it in verdicts]
     first = list(_heads(heads, ends))
+    few = [template for template in worst if template.count <= _FEW_VARIANTS]
     yield Tier(last)
-    yield Tier(first)
+    yield Tier([*first, *_variants(lines, few, ends)])
     if not eventful:
         yield Tier(list(_around([*last, *first], lines, _NATURAL_REACH if natural else _NEAR)), share=0.3)
-    yield Tier(list(_variants(lines, worst, ends, _NATURAL_VARIANTS if natural else _VARIANTS)), share=0.5)
+    most = _NATURAL_VARIANTS if natural else _VARIANTS
+    many = [template for template in worst if template.count <= most or template.severity is Severity.VERDICT]
+    yield Tier(list(_variants(lines, many, ends)), share=0.5)
     found = frames(lines, templates)
     further = [] if eventful or natural else _around([*last, *first], lines, _REACH)
     yield Tier([*further, *_of_traces(found, natural=natural)])
@@ -115,13 +121,12 @@ def _nearness(index: int, ends: list[int]) -> float:
     return 1 / (1 + log2(1 + distance / 8))
 
 
-def _variants(lines: list[str], templates: Iterable[Template], ends: list[int], most: int) -> Iterator[Candidate]:
-    """Yield the other errors of each template that is no flood: distinct in their values, such as each failing test."""
+def _variants(lines: list[str], templates: Iterable[Template], ends: list[int]) -> Iterator[Candidate]:
+    """Yield the errors of each template that are distinct in their values, such as each failing test."""
     for template in templates:
-        if template.count <= most:
-            distinct = {lines[number]: number for shape in reversed(template.shapes) for number in reversed(shape)}
-            for rank, number in enumerate(sorted(distinct.values())):
-                yield Candidate(number, _nearness(number, ends) / (1 + rank), brief=True)
+        distinct = {lines[number]: number for shape in reversed(template.shapes) for number in reversed(shape)}
+        for rank, number in enumerate(sorted(distinct.values())):
+            yield Candidate(number, _nearness(number, ends) / (1 + rank), brief=True)
 
 
 def _around(heads: Iterable[Candidate], lines: Sequence[str], reach: int) -> Iterator[Candidate]:
@@ -139,7 +144,7 @@ def _of_traces(found: Iterable[Frame], *, natural: bool) -> Iterator[Candidate]:
     for frame in found:
         if not natural or frame.worth >= _NATURAL_FRAME:
             yield Candidate(frame.line, frame.worth * _FRAME)
-            if frame.is_python:
+            if frame.has_source:
                 yield Candidate(frame.line + 1, frame.worth * _FRAME, beside=True)
 
 

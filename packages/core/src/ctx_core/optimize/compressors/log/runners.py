@@ -39,18 +39,20 @@ def echoed(lines: Sequence[str]) -> frozenset[int]:
     return frozenset(found)
 
 
-def is_event_log(lines: Sequence[str], templates: Sequence[Template]) -> bool:
+def is_event_log(lines: Sequence[str], templates: Sequence[Template], *, stamped: bool) -> bool:
     """Say whether most lines are events of their own, so that the lines around one say nothing about it.
 
-    Either a level or a speaker's name stands before the messages, or a number does and next to nothing is indented.
+    Either a level or a speaker's name stands before the messages, or a time or number does and next to nothing is indented.
     """
     sample = templates[:: len(templates) // _SAMPLE + 1]
     total = sum(template.count for template in sample)
     headed = numbered = ragged = 0
     for template in sample:
         line = lines[template.first]
+        if is_step_mark(line):
+            return False
         headed += template.count if _EVENT.match(line) else 0
-        numbered += template.count if line[:1].isdigit() else 0
+        numbered += template.count if stamped or line[:1].isdigit() or line[:1] == "{" else 0
         ragged += template.count if not line[:1].strip() else 0
     return headed >= _MOST * total or (numbered >= _MOST * total and ragged < _FEW * total)
 

@@ -41,12 +41,12 @@ class Frame:
     Args:
         line: Its number.
         worth: In (0, 1]; the ends of a trace and the caller's own code are worth most.
-        is_python: Whether the next line quotes its source.
+        has_source: Whether the next line quotes its source.
     """
 
     line: int
     worth: float
-    is_python: bool
+    has_source: bool
 
 
 def frames(lines: Sequence[str], templates: Iterable[Template]) -> list[Frame]:
@@ -84,7 +84,7 @@ def _ranked(lines: Sequence[str], trace: list[int]) -> list[Frame]:
         Frame(
             number,
             (0.25 if _LIBRARY.search(lines[number]) else 1.0) / (1 + min(depth, last - depth)),
-            'File "' in lines[number],
+            'File "' in lines[number] and number + 1 < len(lines),
         )
         for depth, number in enumerate(trace)
     ]

@@ -61,7 +61,7 @@ _VALUE: Final = re.compile(rb"(?<![\w.:%+-])[A-Za-z1-9_.:%+-]*+0[\w.:%+-]*+")
 # `ConnectionError` is one, the crate `thiserror` and the `error` of `logger.error` are not.
 _TYPE_NAME: Final = re.compile(r"[a-zA-Z](?:Error|Exception|Failure)$")
 # A diagnostic's place, `main.go:12:2:`, at the head of a line that may hold no word of alarm.
-_PLACE: Final = b":0:0:"
+_PLACE: Final = re.compile(rb"[\w./\\-]+\.\w+:0:0:")
 
 
 class Word(NamedTuple):
@@ -77,7 +77,7 @@ class Vocabulary(dict[bytes, Word]):
     def __missing__(self, word: bytes) -> Word:
         mask = _VALUE.sub(b"#", word) if b"0" in word else word
         signs = signs_of(word.decode("utf-8", "replace"))
-        read = self[word] = Word(mask, signs | Sign.WEAK if _PLACE in word else signs)
+        read = self[word] = Word(mask, signs | Sign.WEAK if b":0:0:" in word and _PLACE.match(word) else signs)
         return read
 
 
