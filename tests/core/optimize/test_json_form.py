@@ -271,10 +271,14 @@ def unfolded(token):
         is_document = isinstance(json.loads(text), (dict, list))
     except (ValueError, RecursionError):
         return token
-    return ("text", lexemes(text)) if is_document and json.dumps(text, ensure_ascii=False) == token else token
+    return (
+        ("text", lexemes(text, unfold=False))
+        if is_document and json.dumps(text, ensure_ascii=False) == token
+        else token
+    )
 
 
-def lexemes(text):
+def lexemes(text, *, unfold=True):
     """The document as nested lexemes, by a reader that shares nothing with the one under test."""
     tokens = iter(_TOKEN.findall(text))
 
@@ -296,7 +300,7 @@ def lexemes(text):
                 items.append(value(next(tokens) if token == "," else token))
                 token = next(tokens)
             return ("array", items)
-        return unfolded(token)
+        return unfolded(token) if unfold else token
 
     return value(next(tokens))
 

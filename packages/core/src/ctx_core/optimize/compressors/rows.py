@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from math import isfinite
 from statistics import median
 from typing import TYPE_CHECKING, Final
@@ -273,11 +273,11 @@ def _jumps(steps: list[float]) -> list[float]:
 def _shifts(values: list[float]) -> list[float]:
     """Score where the mean of the next values leaves the mean of the previous ones furthest."""
     width = max(3, len(values) // 40)
-    sums = [0.0]
-    for value in values:
-        sums.append(sums[-1] + value)
-    means = [(sums[i + width] - sums[i]) / width for i in range(len(values) - width + 1)]
-    changes = [abs(b - a) for a, b in zip(means, means[width:], strict=False)]
+    sums = [*accumulate(values, initial=0.0)]
+    changes = [
+        abs(after - 2 * here + before)
+        for before, here, after in zip(sums, sums[width:], sums[2 * width :], strict=False)
+    ]
     scores = [0.0] * len(values)
     if changes:
         unit = _scale(changes) * 1.48

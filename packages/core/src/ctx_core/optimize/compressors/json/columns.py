@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _MIN_FILL: Final = 0.6
 """Objects that share fewer of their members than this make no table."""
 
+_GROUPS: Final = frozenset({dict, type(ABSENT)})
 _MIN_SOURCE: Final = 3
 _NAME: Final = re.compile(r"[\w.-]+")
 # An identifier stays whole, for a reader to quote; an address or a sentence around identifiers need not.
@@ -80,10 +81,10 @@ def _group(
     key: Callable[[str], str],
     is_whole: Callable[[Sequence[Value | object]], bool],
 ) -> list[Column]:
-    if not any(value.__class__ is dict for value in values):
+    if not set(map(type, values)) <= _GROUPS:
         return []
     present = [value for value in values if value is not ABSENT]
-    if is_whole(present) or not all(value and value.__class__ is dict for value in present):
+    if not all(present) or is_whole(present):
         return []
     return columns_of(values, key=key, is_whole=is_whole)
 
@@ -121,7 +122,7 @@ def _merge(shapes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _transposed(rows: Sequence[Value | object], keys: tuple[str, ...]) -> Sequence[Sequence[Value | object]]:
-    if all(isinstance(row, dict) and len(row) == len(keys) for row in rows):
+    if {len(row) if isinstance(row, dict) else 0 for row in rows} == {len(keys)}:
         return [*zip(*[row.values() for row in rows if isinstance(row, dict)], strict=True)]
     return [[row.get(key, ABSENT) if isinstance(row, dict) else ABSENT for row in rows] for key in keys]
 

@@ -36,6 +36,7 @@ SCALARS: Final = frozenset({str, bytes, bool, type(None)})
 
 _BAD_ESCAPE: Final = r"(?![bfnrt/]|u[0-9a-fA-F]{4})"
 _MIN_EMBEDDED: Final = 100
+_MAX_EMBEDDED_DEPTH: Final = 16
 _PRIVATE_USE: Final = range(0xE000, 0xF900)
 
 
@@ -69,7 +70,8 @@ def read(text: str) -> Document | None:
         value = _lines(text, marks)
     if value is None or (text.count("{") + text.count("[") > MAX_DEPTH and _is_too_deep(value)):
         return None
-    if marks:
+    # Before a bracket a quote can only be one that opens a string.
+    if marks and ('"{' in text or '"[' in text):
         _unfold(value, marks)
     return Document(value, escapes=marks, is_lines=is_lines)
 
@@ -137,7 +139,7 @@ def _embedded(lexeme: str, marks: str) -> Value:
     if json.dumps(text, ensure_ascii=False) != f'"{lexeme}"':
         return None
     value = _marked(text, marks)
-    return value if isinstance(value, (dict, list)) and not _is_too_deep(value) else None
+    return value if isinstance(value, (dict, list)) and not _is_too_deep(value, _MAX_EMBEDDED_DEPTH) else None
 
 
 def _unused_marks(text: str) -> str:
@@ -157,9 +159,9 @@ def children(value: Value) -> Iterable[Value]:
     return value if isinstance(value, list) else ()
 
 
-def _is_too_deep(value: Value) -> bool:
+def _is_too_deep(value: Value, max_depth: int = MAX_DEPTH) -> bool:
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(max_depth):
         level = [child for node in level for child in children(node) if child.__class__ not in SCALARS]
         if not level:
             return False
