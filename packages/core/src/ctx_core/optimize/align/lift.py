@@ -78,7 +78,7 @@ def _lift_line(lines: list[str], at: int) -> tuple[str, list[str]]:
 
 def _is_beside_fields(lines: list[str], at: int) -> bool:
     beside = (*lines[max(0, at - 1) : at], *lines[at + 1 : at + 2])
-    return any(is_record_field(line) and not is_volatile(line) for line in beside)
+    return any(is_record_field(line) and not all(map(is_volatile, _SENTENCE_END.split(line))) for line in beside)
 
 
 def _quoted(lines: list[str]) -> Iterator[bool]:

@@ -32,7 +32,7 @@ _MOMENT: Final = re.compile(
 _FIELD: Final = re.compile(
     r"(?:date(?:\s*(?:&|and|/)\s*time)?|time|timestamp|date-?time|clock)\s*[:=]\s*", re.IGNORECASE
 )
-_RECORD: Final = re.compile(r"[\s>*•-]*[A-Za-z][\w /()-]{0,30}\s?[:=]\s*\S")
+_RECORD: Final = re.compile(r"[\s>*•-]*[A-Za-z][A-Za-z_ /()-]{0,30}\s?[:=]\s*\S")
 
 _MOMENT_WORD: Final = re.compile(
     r"""\d{4}-\d{1,2}-\d{1,2}(?:[T_]\d{1,2}[:.]?\d{2}(?:[:.]?\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?
