@@ -143,7 +143,7 @@ SUMMARIES = FakeChatModel(script=generous_summary)
 SYSTEMS: dict[str, Makes] = {
     "nothing": list,
     "ContextMiddleware": lambda: [ContextMiddleware(ContextEngine(archive=Archive(embedder=None)), max_tokens=BUDGET)],
-    "SummarizationMiddleware": lambda: [SummarizationMiddleware(SUMMARIES, trigger=("tokens", BUDGET), keep=("messages", 6))],
+    "SummarizationMiddleware": lambda: [SummarizationMiddleware(SUMMARIES, trigger=("tokens", BUDGET), keep=("messages", 6), trim_tokens_to_summarize=None)],
     "ContextEditingMiddleware": lambda: [ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=BUDGET, keep=3)])],
 }  # fmt: skip
 
@@ -246,18 +246,36 @@ def _retrievable(run: Run) -> str:
     )
 
 
+_COLUMNS = (
+    "tokens sent",
+    "largest prompt",
+    "model calls",
+    "summary calls (tokens)",
+    "order faults",
+    "facts shown",
+    "facts reachable",
+    "cache served",
+    "without the clock",
+)
+
+
 def compare(outputs: list[Recorded]) -> None:
-    clock_free = served_share(run_agent(outputs, list, clock=False).prompts)
-    print(f"{len(outputs)} outputs, {sum(COUNTER.count(o.text) for o in outputs):,} tokens; budget {BUDGET:,}; a clock in the system prompt")  # fmt: skip
-    print("| | tokens sent | largest prompt | model calls | other calls (tokens) | order faults | facts shown | facts reachable | cache served | of clock-free |")  # fmt: skip
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    """Print one row for each system."""
+    size = sum(COUNTER.count(output.text) for output in outputs)
+    print(f"{len(outputs)} outputs, {size:,} tokens; budget {BUDGET:,}; a clock in the system prompt")
+    print("| | " + " | ".join(_COLUMNS) + " |")
+    print("|---|" + "--:|" * len(_COLUMNS))
     for name, make in SYSTEMS.items():
-        run = run_agent(outputs, make)
-        sizes = [tokens_of(prompt) for prompt in run.prompts]
-        faults = sum(bool(order_faults(prompt, provider)) for prompt in run.prompts for provider in PROVIDERS)
-        shown, within_reach = reachable(outputs, run)
-        served = served_share(run.prompts)
-        print(f"| {name} | {sum(sizes):,} | {max(sizes):,} | {len(run.prompts)} | {run.other_calls} ({run.other_tokens:,}) | {faults} | {shown:.3f} | {within_reach:.3f} | {served:.3f} | {served / clock_free:.3f} |")  # fmt: skip
+        print(f"| {name} | " + " | ".join(_row(outputs, make)) + " |")
+
+
+def _row(outputs: list[Recorded], make: Makes) -> list[str]:
+    run, clock_free = run_agent(outputs, make), run_agent(outputs, make, clock=False)
+    sizes = [tokens_of(prompt) for prompt in run.prompts]
+    faults = sum(bool(order_faults(prompt, provider)) for prompt in run.prompts for provider in PROVIDERS)
+    shares = (*reachable(outputs, run), served_share(run.prompts), served_share(clock_free.prompts))
+    calls_made = f"{len(run.prompts)}", f"{run.other_calls} ({run.other_tokens:,})"
+    return [f"{sum(sizes):,}", f"{max(sizes):,}", *calls_made, f"{faults}", *(f"{share:.3f}" for share in shares)]
 
 
 def overhead() -> None:
