@@ -243,6 +243,16 @@ def test_ten_thousand_levels_are_folded_around_their_leaf():
     assert crush("[" * 100_000).text == snapshot("[(×100000)")
 
 
+def test_compact_json_is_shortened_again_by_its_rows():
+    compact = crush(json.dumps({"page": 1, "orders": orders(50, state="failed")})).text
+    text = crush(compact, 120).text
+    assert count(text) <= 120
+    assert "orders=[50](id state total" in text
+    assert "failed" in text
+    kept = len(re.findall(r"^ord-", text, re.MULTILINE))
+    assert kept + sum(int(n) for n in re.findall(r"…(\d+) rows?", text)) in (50, 51)
+
+
 ROWS = st.lists(st.tuples(st.integers(), st.text(max_size=30), st.none() | st.floats()), min_size=30)
 
 

@@ -13,6 +13,7 @@ from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
 _LONG_ROWS: Final = 60
 _LONG_CHARS: Final = 8_000
@@ -31,7 +32,7 @@ _GAP: Final = re.compile(r"\s{2,}|\t")
 
 
 @dataclass(frozen=True, slots=True)
-class _Grid:
+class Grid:
     """A table as it was written.
 
     Args:
@@ -56,17 +57,25 @@ class TableCompressor:
             return Compressed(text=text)
         grid = _read(text)
         if budget.max_tokens is not None:
-            return _within(grid, budget, query)
+            return within(grid, budget, query=query)
         is_long = len(grid.rows) >= _LONG_ROWS and len(text) >= _LONG_CHARS
         if not is_long or any(map(_NOTE.fullmatch, grid.rows)):
             return Compressed(text=text)
         return _written(grid, odd_rows(grid.rows, grid.columns, share=_ODD_SHARE, query=query))
 
 
-def _within(grid: _Grid, budget: Budget, query: str | None) -> Compressed:
-    """Take rows in the order of their importance while there is room."""
+def within(grid: Grid, budget: Budget, *, query: str | None, frame: AbstractSet[int] = frozenset()) -> Compressed:
+    """Take rows in the order of their importance while there is room.
+
+    Args:
+        grid: The table.
+        budget: Says how much room there is.
+        query: What the reader wants to know.
+        frame: Rows that go before all others.
+    """
     costs = [estimate(row) + 1 for row in grid.rows]
     order, _ = order_rows(grid.rows, grid.columns, costs, query=query)
+    order = [*sorted(frame), *(row for row in order if row not in frame)]
     around = estimate("\n".join([*grid.head, *grid.tail]))
     return aim(lambda room: _written(grid, _taken(order, costs, room)), budget, reserve=around) or _written(grid, ())
 
@@ -80,7 +89,7 @@ def _taken(order: Sequence[int], costs: Sequence[int], room: int) -> set[int]:
     return kept
 
 
-def _written(grid: _Grid, kept: Iterable[int]) -> Compressed:
+def _written(grid: Grid, kept: Iterable[int]) -> Compressed:
     """Return the rows of `kept` in their order, with a counted note wherever some are missing."""
     kept = set(kept)
     out, missing, lost = [*grid.head], 0, 0
@@ -101,7 +110,7 @@ def _note(missing: int) -> str:
     return f"…{missing} {'rows' if missing > 1 else 'row'}"
 
 
-def _read(text: str) -> _Grid:
+def _read(text: str) -> Grid:
     lines = text.split("\n")
     tail = lines[len("\n".join(lines).rstrip().split("\n")) :]
     lines = lines[: len(lines) - len(tail)]
@@ -111,7 +120,7 @@ def _read(text: str) -> _Grid:
         tail = [body.pop(), *tail]
     delimiter = _delimiter(lines[:20])
     rows = [*_records(body)] if delimiter in ("\t", ",", ";") else body
-    return _Grid(lines[:start], rows, _columns(rows, delimiter), tail)
+    return Grid(lines[:start], rows, _columns(rows, delimiter), tail)
 
 
 def _head_lines(lines: Sequence[str]) -> int:

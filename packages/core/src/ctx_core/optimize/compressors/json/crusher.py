@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from ctx_core.optimize.compressors.aim import aim
@@ -12,6 +13,7 @@ from ctx_core.optimize.compressors.json.nesting import fold_nesting
 from ctx_core.optimize.compressors.json.pick import pick, ranked, write
 from ctx_core.optimize.compressors.json.prefixes import factor_prefixes
 from ctx_core.optimize.compressors.json.reader import Document, read
+from ctx_core.optimize.compressors.table import Grid, within
 from ctx_core.optimize.content import COMPACT_JSON
 from ctx_core.tokens import estimate
 
@@ -20,13 +22,18 @@ _LONG: Final = 2000
 
 _LONG_BUDGET: Final = 600
 
+_HEAD: Final = (COMPACT_JSON, "$", "@")
+_FRAME: Final = re.compile(r"[\]}]\(|[\[{]$|^[\]}]$|&\d+[\"{@]")
+
 
 class JsonCrusher:
     """Rewrites JSON, or JSON lines, without loss; drops fields and rows by importance where a budget asks for it."""
 
     def compress(self, text: str, budget: Budget, *, query: str | None = None) -> Compressed:
         """Return the document in the compact form, or `text` itself where that is shorter or `text` is no JSON."""
-        document = None if text.startswith(COMPACT_JSON) else read(text)
+        if text.startswith(COMPACT_JSON):
+            return Compressed(text=text) if budget.fits(text) else _again(text, budget, query)
+        document = read(text)
         if document is None:
             return Compressed(text=fold_nesting(text))
         if not isinstance(document.value, (dict, list)):
@@ -63,6 +70,15 @@ def _part(document: Document, budget: Budget, query: str | None) -> Compressed:
         return Compressed(text=text, omissions=(*omissions, *form.omissions))
 
     return aim(draw, budget, reserve=0) or draw(0)
+
+
+def _again(text: str, budget: Budget, query: str | None) -> Compressed:
+    """Drop lines of a text that is in the compact form already; its brackets, headings and definitions go last."""
+    lines = text.split("\n")
+    start = next((number for number, line in enumerate(lines) if not line.startswith(_HEAD)), len(lines))
+    rows = lines[start:]
+    frame = {number for number, row in enumerate(rows) if _FRAME.search(row)}
+    return within(Grid(lines[:start], rows, [rows], []), budget, query=query, frame=frame)
 
 
 def _cost(piece: str) -> float:
