@@ -58,6 +58,7 @@ class TurnIndex:
         self._seen: set[tuple[str | None, str, str]] = set()
         self._latest: dict[str | None, int] = {}
         self._substance: list[float] = []
+        self._substance_view: View | None = None
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -86,6 +87,7 @@ class TurnIndex:
             self.after[previous] = at
         self._latest[turn.session_id] = at
         self.words.add(terms)
+        self._substance_view = None
         self._substance.append(log1p(min(len(terms), _MOST_WORDS)))
         if speaker:
             self.speakers.add(speaker)
@@ -93,7 +95,9 @@ class TurnIndex:
 
     def substance(self) -> View:
         """Return how much each turn says, by its number of words."""
-        return View(self._substance, len(self))
+        if self._substance_view is None:
+            self._substance_view = View(self._substance)
+        return self._substance_view
 
     def sessions_between(self, first: int, last: int, *, but: str | None) -> set[str | None]:
         """Return the conversations from the `first` to the `last`, counted from 1, or backwards from -1, the latest.

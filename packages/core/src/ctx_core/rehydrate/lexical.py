@@ -84,6 +84,7 @@ class Bm25:
         self._postings: dict[str, tuple[list[int], list[int]]] = {}
         self._lengths: list[int] = []
         self._total = 0
+        self._known_norms: list[float] = []
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -111,16 +112,20 @@ class Bm25:
         """Say whether any document holds a word."""
         return term in self._postings
 
-    def scores(self, terms: Iterable[str]) -> dict[int, float]:
-        """Return the score of each document that holds at least one of `terms`."""
-        scores: dict[int, float] = {}
-        if not self._total:
-            return scores
-        norm = self._k1 * self._b * len(self) / self._total
-        base = self._k1 * (1 - self._b)
+    def scores(self, terms: Iterable[str]) -> list[float]:
+        """Return the score of every document."""
+        scores = [0.0] * len(self)
+        norms = self._norms()
         for term in dict.fromkeys(terms):
             weight = self.weight(term) * (self._k1 + 1)
             for at, count in zip(*self._postings.get(term, ((), ())), strict=True):
-                gain = weight * count / (count + base + norm * self._lengths[at])
-                scores[at] = scores.get(at, 0.0) + gain
+                scores[at] += weight * count / (count + norms[at])
         return scores
+
+    def _norms(self) -> list[float]:
+        """Return what each document's length takes from its counts."""
+        if len(self._known_norms) != len(self):
+            share = self._k1 * self._b * len(self) / max(self._total, 1)
+            base = self._k1 * (1 - self._b)
+            self._known_norms = [base + share * length for length in self._lengths]
+        return self._known_norms

@@ -124,16 +124,16 @@ class _Scorer:
         count = len(index)
         bm25 = index.words
         self._cosines = index.vectors.cosines(vector) if vector is not None and index.vectors is not None else None
-        words = View(bm25.scores(query.terms), count)
-        near = View(covered([(bm25.weight(t), bm25.holding(t)) for t in query.terms], count, _REACH), count)
+        words = View(bm25.scores(query.terms))
+        near = View(covered([(bm25.weight(t), bm25.holding(t)) for t in query.terms], count, _REACH))
         self._own = [(weights.words, words)]
         # A word that one of `count` turns holds stands out by the square root of `count`. What says nothing about the question
         # must not outweigh that in a small archive.
         self._scale = min(1.0, sqrt(count) / _FITTED_ROOT)
         self._around = [(weights.near_words, near), (weights.substance * self._scale, index.substance())]
         if self._cosines:
-            self._own.append((weights.vector, View(self._cosines, count)))
-            self._around.append((weights.near_vectors, View(smoothed(self._cosines, _REACH), count)))
+            self._own.append((weights.vector, View(self._cosines)))
+            self._around.append((weights.near_vectors, View(smoothed(self._cosines, _REACH))))
         self._in_period = _period_shares(index, query, now, session_id)
         self._matches: dict[int, float] = {}
         dated = [at for at in range(count) if self._in_period(at) >= 1.0] if query.is_about_time else []

@@ -18,6 +18,7 @@ SEED_PHRASES: Final = ("remember", "earlier", "previously", "before", "last time
 # People ask at the beginning or the end of a message; what lies between is what they pasted.
 _READ_CHARS: Final = 1_500
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|^\s*>.*$", re.DOTALL | re.MULTILINE)
+_WORD: Final = re.compile(r"\w+")
 _CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 
 
@@ -86,7 +87,9 @@ def _look_back(text: str) -> str | None:
     if "`" in text or ">" in text:
         text = _CODE.sub(" ", text)
     text = text.replace("’", "'")
-    for pattern in (*LATIN, *CJK) if _CJK.search(text) else LATIN:
+    words = frozenset(_WORD.findall(text.lower()))
+    patterns = [pattern for gate, pattern in LATIN if not gate.isdisjoint(words)]
+    for pattern in (*patterns, *CJK) if _CJK.search(text) else patterns:
         if found := pattern.search(text):
             return found[0].strip(" ,.!?;:\n")
     return None

@@ -9,29 +9,31 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 
 class View:
     """Scores of all turns under one aspect."""
 
-    def __init__(self, scores: Mapping[int, float] | Sequence[float], count: int) -> None:
-        """Take the scores of all `count` turns, or of those that have one; the others have 0."""
-        values = list(scores.values()) if isinstance(scores, dict) else scores
+    def __init__(self, scores: Sequence[float]) -> None:
+        count = max(len(scores), 1)
         self._scores = scores
-        self._mean = sum(values) / max(count, 1)
-        variance = sum(map(mul, values, values)) / max(count, 1) - self._mean**2
+        self._mean = sum(scores) / count
+        variance = sum(map(mul, scores, scores)) / count - self._mean**2
         self._deviation = sqrt(variance) if variance > 1e-12 else 1.0
 
     def at(self, at: int) -> float:
         """Return the standard score of one turn."""
-        score = self._scores.get(at, 0.0) if isinstance(self._scores, dict) else self._scores[at]
-        return (score - self._mean) / self._deviation
+        return (self._scores[at] - self._mean) / self._deviation
 
     def top(self, count: int) -> list[int]:
         """Return the best turns."""
-        scores = self._scores
-        return nlargest(count, scores if isinstance(scores, dict) else range(len(scores)), key=scores.__getitem__)
+        # Two deviations above the mean leave few of many turns, and sorting few costs little.
+        bar = self._mean + 2 * self._deviation
+        best = [at for at, score in enumerate(self._scores) if score > bar]
+        if len(best) < count:
+            best = range(len(self._scores))
+        return nlargest(count, best, key=self._scores.__getitem__)
 
 
 def covered(postings: Iterable[tuple[float, Sequence[int]]], count: int, reach: int) -> list[float]:
@@ -42,13 +44,16 @@ def covered(postings: Iterable[tuple[float, Sequence[int]]], count: int, reach: 
         count: How many turns there are.
         reach: How far a word is felt.
     """
-    changes = [0.0] * (count + 1)
+    changes = [0.0] * (count + reach + 2)
     for weight, places in postings:
-        end = 0
+        end = -1
         for at in places:
-            start = max(at - reach, end, 0)
-            end = min(at + reach + 1, count)
-            changes[start] += weight
+            if at - reach > end:  # a gap: what was covered ends, and a new stretch begins
+                if end >= 0:
+                    changes[end] -= weight
+                changes[max(at - reach, 0)] += weight
+            end = at + reach + 1
+        if end >= 0:
             changes[end] -= weight
     return list(accumulate(changes))[:count]
 

@@ -1,0 +1,153 @@
+"""What rehydration costs: a call without a trigger, a warm search, an append; against embedding every turn at every request.
+
+    python bench/bench_rehydrate.py              10,000 turns of one user, in memory
+    python bench/bench_rehydrate.py --users 1000 what other users' archives add to one search, 1,000 turns each
+    python bench/bench_rehydrate.py --s3 URL     the same in a bucket, s3://bucket/prefix?endpoint=http://…
+
+Vectors come from a seeded generator, as neither side is about the model; the model's own cost is printed beside it.
+"""
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import parse_qs, urlsplit
+
+from ctx_core.embeddings.minilm import MiniLmEmbedder
+from ctx_core.messages import Message
+from ctx_core.rehydrate.archive import Archive, Turn
+from ctx_core.rehydrate.blobs import BlobStore
+from ctx_core.rehydrate.rehydrator import Rehydrator
+from ctx_core.stores.memory.blobs import MemoryBlobs
+
+WORDS = [
+    f"{start}{middle}{end}"
+    for start in "bcdfglmprst"
+    for middle in ("a", "ei", "o", "u")
+    for end in ("lve", "mp", "rn", "st", "ck", "ner")
+]
+PREFERENCE = [1 / (at + 1) for at in range(len(WORDS))]
+ASK = Message(role="user", content="remember when we set the torque of the valve and the pump?")
+QUIET = Message(role="user", content="Please add a test for the parser and run the linter on it afterwards.")
+
+
+class SeededEmbedder:
+    """Draws each text's vector from a generator seeded by the text."""
+
+    model, dimension, similarity_floor = "seeded", 384, 0.0
+
+    def embed(self, texts):
+        import numpy as np
+
+        draw = (
+            np.random.default_rng(abs(hash(text))).standard_normal(self.dimension, dtype=np.float32) for text in texts
+        )
+        return [vector / np.linalg.norm(vector) for vector in draw]
+
+
+def turns_of(user: str, count: int, rng: random.Random) -> list[Turn]:
+    return [
+        Turn(
+            id=f"{user}-{at}",
+            role=("user", "assistant")[at % 2],
+            content=" ".join(rng.choices(WORDS, PREFERENCE, k=25)),
+        )
+        for at in range(count)
+    ]
+
+
+def timed(call: Callable[[], object], *, times: int) -> dict[str, float]:
+    wall, cpu = [], time.process_time()
+    for _ in range(times):
+        start = time.perf_counter()
+        call()
+        wall.append((time.perf_counter() - start) * 1e3)
+    cpu = (time.process_time() - cpu) * 1e3 / times
+    wall.sort()
+    return {
+        "cpu_ms": round(cpu, 4),
+        "median_ms": round(wall[len(wall) // 2], 4),
+        "p95_ms": round(wall[int(len(wall) * 0.95)], 4),
+    }
+
+
+def every_turn_every_time(turns: list[Turn], embedder: SeededEmbedder, query: str) -> list[Turn]:
+    """Embed the query and every archived turn anew, one call each, as the first rehydrators did."""
+    (wanted,) = embedder.embed([query])
+    scored = []
+    for turn in turns:
+        (vector,) = embedder.embed([turn.text])
+        scored.append((float(vector @ wanted), turn.id, turn))
+    return [turn for _, _, turn in sorted(scored, reverse=True)[:5]]
+
+
+def store_at(url: str | None) -> BlobStore:
+    if url is None:
+        return MemoryBlobs()
+    from ctx_core.stores.s3 import S3Blobs
+
+    endpoint = parse_qs(urlsplit(url).query).get("endpoint")
+    return S3Blobs.from_url(url.partition("?")[0], **({"endpoint_url": endpoint[0]} if endpoint else {}))
+
+
+def one_user(count: int, blobs: BlobStore) -> dict[str, object]:
+    rng = random.Random(7)
+    embedder = SeededEmbedder()
+    archive = Archive(blobs, embedder=embedder)
+    turns = turns_of("ann", count, rng)
+    for start in range(0, count, 500):
+        archive.append("ann", turns[start : start + 500])
+    archive.flush()
+    rehydrator = Rehydrator(archive)
+    archive.search("ann", "warm up")
+    fresh = iter(range(10**6))
+    queries = (" ".join(rng.choices(WORDS, PREFERENCE, k=6)) for _ in range(10**6))
+    report: dict[str, object] = {
+        "no trigger": timed(lambda: rehydrator.rehydrate([QUIET], user_id="ann"), times=500),
+        "warm search": timed(lambda: archive.search("ann", next(queries)), times=100),
+        "triggered call": timed(lambda: rehydrator.rehydrate([ASK], user_id="ann"), times=50),
+        "append of 20 turns": timed(lambda: archive.append("ann", turns_of(f"new{next(fresh)}", 20, rng)), times=20),
+        "every turn embedded at every request": timed(
+            lambda: every_turn_every_time(turns, embedder, ASK.text), times=1
+        ),
+    }
+    if MiniLmEmbedder.available():
+        model = MiniLmEmbedder()
+        model.embed(["warm up"])
+        report["one query through the local model"] = timed(lambda: model.embed([next(queries)]), times=20)
+    return report
+
+
+def many_users(users: int, count: int, blobs: BlobStore) -> dict[str, object]:
+    rng = random.Random(7)
+    writer = partial(Archive, blobs, embedder=SeededEmbedder())
+    report: dict[str, object] = {}
+    archive = writer()
+    for number in range(users):
+        archive.append(f"user{number}", turns_of(f"user{number}", count, rng))
+        if number + 1 in (1, users // 10, users):
+            archive.flush()
+            report[f"cold search beside {number} others"] = timed(
+                lambda: writer().search("user0", "valve pump"), times=5
+            )
+            warm = writer()
+            warm.search("user0", "valve pump")
+            report[f"warm search beside {number} others"] = timed(partial(warm.search, "user0", "valve pump"), times=30)
+    return report
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--turns", type=int, default=10_000)
+    parser.add_argument("--users", type=int, default=0)
+    parser.add_argument("--s3", metavar="URL")
+    options = parser.parse_args()
+    blobs = store_at(options.s3)
+    report = many_users(options.users, 1000, blobs) if options.users else one_user(options.turns, blobs)
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()
