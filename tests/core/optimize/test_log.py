@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from ctx_core.optimize.compressors.base import Budget
+from ctx_core.optimize.compressors.base import Budget, Omission
 from ctx_core.optimize.compressors.log import LogCompressor
-
-from ctx_core.optimize.compressors.base import Omission
 
 _KINDS = st.sampled_from(
     [
@@ -142,12 +140,11 @@ def test_times_and_host_before_every_line_are_stated_once() -> None:
     lines = [f"May  4 10:{n // 60:02d}:{n % 60:02d} web-1 cron[{n}]: job {n} done" for n in range(120)]
     lines[60] = "May  4 10:01:00 web-1 kernel: Out of memory: Killed process 77 (java)"
     assert compress("\n".join(lines), 60) == snapshot("""\
+[log: 2 of 120 lines, times and web-1 cut]
 cron[0]: job 0 done
-cron[1]: job 1 done
-[… 58 lines]
+[… 59 lines]
 kernel: Out of memory: Killed process 77 (java)
-[… 58 lines]
-cron[119]: job 119 done\
+[… 59 lines]\
 """)
 
 

@@ -10,7 +10,6 @@ from ctx_core.optimize.compressors.log.choose import choose
 from ctx_core.optimize.compressors.log.notes import LEGEND_COST, is_compressed
 from ctx_core.optimize.compressors.log.reading import read
 from ctx_core.optimize.compressors.log.render import passed_states, render
-from ctx_core.optimize.compressors.log.runners import echoed
 from ctx_core.optimize.compressors.log.templates import mine
 
 if TYPE_CHECKING:
@@ -44,10 +43,10 @@ def _lossless(log: Log, budget: Budget) -> Compressed | None:
 
 def _selected(log: Log, budget: Budget, query: str | None) -> Compressed:
     room = budget.max_tokens
-    with_legend = room is None or room >= _WITH_LEGEND
+    with_legend = room is None or room >= _WITH_LEGEND or log.header.stamped > 0
     if room is not None and with_legend:
-        room -= LEGEND_COST
-    kept = choose(log, mine(log.lines, echoed(log.lines)), room=room, counter=budget.counter, query=query)
+        room = max(0, room - LEGEND_COST)
+    kept = choose(log, mine(log.lines, log.steps.echoed), room=room, counter=budget.counter, query=query)
     result = render(log, kept, with_legend=with_legend)
     while kept and not budget.fits(result.text):
         kept = dict(islice(kept.items(), len(kept) * 9 // 10))

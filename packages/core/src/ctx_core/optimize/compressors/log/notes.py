@@ -61,7 +61,7 @@ def is_compressed(text: str) -> bool:
         return False
     kept, total = map(_number, match.groups())
     gaps = _GAPS.findall(text, match.end())
-    rest = text[match.end() :]
+    rest = text[match.end() :].removesuffix("\n")
     return kept + sum(map(_number, gaps)) == total and (rest.count("\n") + 1 if rest else 0) == kept + len(gaps)
 
 

@@ -89,7 +89,8 @@ def tiers(log: Log, templates: list[Template], query: str | None, *, natural: bo
     yield Tier(last)
     yield Tier([*first, *_variants(lines, few, ends)])
     if not eventful:
-        yield Tier(list(_around([*last, *first], lines, _NATURAL_REACH if natural else _NEAR)), share=0.3)
+        near = _around([*last, *first], lines, _NATURAL_REACH if natural else _NEAR)
+        yield Tier([*_failed_steps(last, log), *near], share=0.3)
     most = _NATURAL_VARIANTS if natural else _VARIANTS
     many = [template for template in worst if template.count <= most or template.severity is Severity.VERDICT]
     yield Tier(list(_variants(lines, many, ends)), share=0.5)
@@ -127,6 +128,14 @@ def _variants(lines: list[str], templates: Iterable[Template], ends: list[int]) 
         distinct = {lines[number]: number for shape in reversed(template.shapes) for number in reversed(shape)}
         for rank, number in enumerate(sorted(distinct.values())):
             yield Candidate(number, _nearness(number, ends) / (1 + rank), brief=True)
+
+
+def _failed_steps(verdicts: Iterable[Candidate], log: Log) -> Iterator[Candidate]:
+    """Yield the line that names the step which each last word ends."""
+    for verdict in verdicts:
+        place = bisect_left(log.steps.starts, verdict.line)
+        if place and ends_step(log.lines[verdict.line]):
+            yield Candidate(log.steps.starts[place - 1], verdict.worth)
 
 
 def _around(heads: Iterable[Candidate], lines: Sequence[str], reach: int) -> Iterator[Candidate]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctx_core.optimize.compressors.log.clean import plain
 from ctx_core.optimize.compressors.log.header import Header, without_header
 from ctx_core.optimize.compressors.log.notes import read_gap, without_legend
+from ctx_core.optimize.compressors.log.runners import Steps, steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,13 +24,15 @@ class Log:
         lines: Its lines, headers cut.
         hidden: How many lines of the original stand behind a line that is a note of an earlier pass.
         header: What was cut before the lines.
+        steps: The steps of a CI run.
     """
 
     shown: str
     states: int
     lines: list[str]
-    hidden: Mapping[int, int] = field(default_factory=dict)
-    header: Header = field(default_factory=Header)
+    hidden: Mapping[int, int]
+    header: Header
+    steps: Steps
 
     def count(self, start: int, end: int) -> int:
         """Count the lines of the original from one place to another."""
@@ -43,4 +46,4 @@ def read(text: str) -> Log:
     hidden = {number: gap for number, line in enumerate(lines) if line.startswith("[") and (gap := read_gap(line))}
     for number in hidden:
         lines[number] = ""
-    return Log(shown=shown, states=states, lines=lines, hidden=hidden, header=header)
+    return Log(shown=shown, states=states, lines=lines, hidden=hidden, header=header, steps=steps(lines))

@@ -33,7 +33,8 @@ def render(log: Log, kept: Mapping[int, str], *, with_legend: bool) -> Compresse
         previous = number
     if with_legend and (log.header.stamped or len(kept) < total):
         out.insert(0, notes.legend(len(kept), log.count(0, total), log.header))
-    return Compressed(text="\n".join(out), omissions=tuple(omissions))
+    end = "\n" if log.shown.endswith("\n") else ""
+    return Compressed(text="\n".join(out) + end, omissions=tuple(omissions))
 
 
 def passed_states(log: Log) -> Iterator[Omission]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -25,18 +26,33 @@ _LAST_WORD: Final = re.compile(
 _LETTER: Final = re.compile(r"\w")
 
 
-def echoed(lines: Sequence[str]) -> frozenset[int]:
-    """Return the numbers of the lines that show a step's script and settings before it runs."""
-    found: list[int] = []
-    start = None
-    for index, line in enumerate(lines):
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of a CI run.
+
+    Args:
+        starts: The lines that name a step, in order.
+        echoed: The lines that show a step's script and settings before it runs.
+    """
+
+    starts: list[int]
+    echoed: frozenset[int]
+
+
+def steps(lines: Sequence[str]) -> Steps:
+    """Find the steps of a CI run; most logs have none."""
+    starts: list[int] = []
+    echoed: list[int] = []
+    is_open = False
+    for number, line in enumerate(lines):
         if line.startswith(_MARKS):
             if line.startswith(_STEP):
-                start = index
-            elif start is not None and line.startswith(_STEP_END):
-                found += range(start, index)
-                start = None
-    return frozenset(found)
+                starts.append(number)
+                is_open = True
+            elif is_open and line.startswith(_STEP_END):
+                echoed += range(starts[-1], number)
+                is_open = False
+    return Steps(starts, frozenset(echoed))
 
 
 def is_event_log(lines: Sequence[str], templates: Sequence[Template], *, stamped: bool) -> bool:
