@@ -1,19 +1,28 @@
 """One SQLite file: what other processes, other versions, and a kill leave of it."""
 
+import itertools
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctx_core import ContextKernel, Node
 from ctx_core.errors import InvalidSettings, StoreCorrupt, StoreUnavailable
+from ctx_core.kernel.commands import EntityKind
+from ctx_core.kernel.ports import Direction
 from ctx_core.kernel.projection import Projection
+from ctx_core.kernel.register import Effect, Write
+from ctx_core.stores.memory.kernel import open_memory_stores
 from ctx_core.stores.sqlite import database
+from ctx_core.stores.sqlite.graph import SqliteGraphStore
 
 WRITER = """
 import sys
@@ -117,3 +126,41 @@ def test_a_kill_while_writing_leaves_log_and_read_model_equal(tmp_path, after_se
         assert rebuilt.content_hash() == kernel.projection.content_hash()
         told = max(int(line) for line in seen if line.endswith("\n"))
         assert kernel.stores.events.last_position() >= told
+
+
+IDS = st.sampled_from("abcde")
+STAMPS = st.integers(0, 60).map("{:02d}".format)
+NODE_FIELDS = st.fixed_dictionaries({}, optional={"title": st.sampled_from("xyz"), "status": st.sampled_from("uv")})
+RELATION_FIELDS = st.fixed_dictionaries(
+    {"source_node_id": IDS, "target_node_id": IDS, "relation_type": st.just("TO")},
+    optional={"sequence": st.integers(0, 3), "semantic_class": st.sampled_from(["causal", "structural"])},
+)
+
+
+def writes_of(kind, ids, fields):
+    return st.builds(
+        Write, kind=st.just(kind), entity_id=ids, stamp=STAMPS, effect=st.sampled_from(Effect), fields=fields
+    )
+
+
+WRITES = st.lists(
+    writes_of(EntityKind.NODE, IDS, NODE_FIELDS)
+    | writes_of(EntityKind.RELATION, st.sampled_from("rstu"), RELATION_FIELDS),
+    max_size=30,
+    unique_by=lambda write: write.stamp,
+)
+
+
+@given(st.lists(WRITES, max_size=4), st.integers(1, 4))
+def test_a_file_holds_the_same_graph_as_dictionaries_do(batches, limit):
+    # A file without a name is private to its connection and gone with it.
+    with closing(database.SqliteDatabase("")) as unnamed:
+        stores = [SqliteGraphStore(unnamed), open_memory_stores().graph]
+        for store, batch in itertools.product(stores, batches):
+            store.write(batch)
+        one, two = (sorted(store.scan(), key=repr) for store in stores)
+        assert one == two
+        for direction in Direction:
+            one, two = (store.relations("abcde", direction=direction, limit=limit) for store in stores)
+            assert one.crowded == two.crowded
+            assert {item.relation_id for item in one.relations} == {item.relation_id for item in two.relations}

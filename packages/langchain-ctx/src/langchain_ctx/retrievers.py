@@ -11,7 +11,7 @@ from pydantic import SkipValidation
 
 from ctx_core.graph.render import Section
 from ctx_core.kernel.kernel import ContextKernel
-from ctx_core.kernel.queries import ContextView
+from ctx_core.kernel.views import ContextView
 from ctx_core.rehydrate.archive import Archive
 from ctx_core.rehydrate.turns import ScoredTurn
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import QueryBundle
 
     from ctx_core.kernel.kernel import ContextKernel
-    from ctx_core.kernel.queries import ContextView
+    from ctx_core.kernel.views import ContextView
     from ctx_core.rehydrate.archive import Archive, ScoredTurn
 
 

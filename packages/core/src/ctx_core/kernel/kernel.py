@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import time
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from ctx_core.errors import ContentHashConflict, IdempotencyConflict, InvalidInput, RevisionConflict
-from ctx_core.kernel.commands import DEFAULT_ROLE, Accepted, EntityKind, Operation, UpdateContext
-from ctx_core.kernel.events import Clock, compose
+from ctx_core.errors import InvalidInput
+from ctx_core.kernel.commands import DEFAULT_ROLE, UpdateContext
 from ctx_core.kernel.ports import Direction, KernelStores
 from ctx_core.kernel.projection import CONSUMER, Projection
-from ctx_core.kernel.queries import MAX_DEPTH, Reader, Shape, validate_scope
+from ctx_core.kernel.queries import MAX_DEPTH, Reader, Shape
+from ctx_core.kernel.scopes import validate_scope
 from ctx_core.kernel.transfer import export_log, import_log
 from ctx_core.kernel.traversal import Bounds
-from ctx_core.telemetry import span
+from ctx_core.kernel.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ctx_core.graph.modes import RehydrationMode
     from ctx_core.graph.tiers import Tier
+    from ctx_core.kernel.commands import Accepted
     from ctx_core.kernel.ports import (
         DetailStore,
         EventStore,
         GraphStore,
-        Head,
         ProgressStore,
-        RecordedEvent,
         SnapshotStore,
     )
-    from ctx_core.kernel.queries import ContextView, NodeDetailView, ScopeCheck, SessionView, Snapshot
-
-# Eight writers that hammer one aggregate lose a race a few times in a row; a hundred times means something is broken.
-_RACES: Final = 100
+    from ctx_core.kernel.scopes import ScopeCheck
+    from ctx_core.kernel.views import ContextView, NodeDetailView, SessionView, Snapshot
 
 
 class ContextKernel:
@@ -82,12 +77,11 @@ class ContextKernel:
 
     def _stand_on(self, stores: KernelStores, *, is_inline: bool, consumer: str, url: str | None) -> None:
         self._stores = stores
-        self._is_inline = is_inline
         self._url = url
-        self._clock = Clock()
         self._projection = Projection(
             graph=stores.graph, details=stores.details, progress=stores.progress, consumer=consumer
         )
+        self._writer = Writer(stores=stores, projection=self._projection, is_inline=is_inline)
         self._reader = Reader(stores=stores, consumer=consumer)
 
     @property
@@ -108,17 +102,7 @@ class ContextKernel:
             RevisionConflict: The aggregate is at another revision than expected.
             ContentHashConflict: The aggregate's last event has another hash than expected.
         """
-        command = _one_command(command, fields)
-        with span("rehydration.update_context"):
-            for attempt in range(_RACES):
-                try:
-                    with self._stores.writing():
-                        return self._accept(command)
-                except _LostRaceError as lost:
-                    if attempt == _RACES - 1:
-                        raise lost.conflict from None
-                    time.sleep(random.uniform(0, 0.002 * (attempt + 1)))  # noqa: S311 - jitter, not a secret
-        raise AssertionError("the last attempt either returns or raises")
+        return self._writer.accept(_one_command(command, fields))
 
     def get_context(
         self,
@@ -268,59 +252,7 @@ class ContextKernel:
         # A file is opened again where the copy is; everything else travels as far as its stores do.
         if self._url is not None and not self._url.startswith("memory:"):
             return ContextKernel.open, (self._url,)
-        return _revive, (self._stores, self._is_inline, self._projection.consumer, self._url)
-
-    def _accept(self, command: UpdateContext) -> Accepted:
-        # The head comes first: a key accepted after it was read moves the head, so that the append is refused.
-        head = self._stores.events.head(command.aggregate)
-        if command.idempotency_key is not None:
-            earlier = self._stores.events.find(command.aggregate, command.idempotency_key)
-            if earlier is not None:
-                return self._replay(command, earlier)
-        _check_expectations(command, head)
-        event = compose(command, revision=head.revision + 1, clock=self._clock.tick(after=head.clock))
-        try:
-            recorded = self._stores.events.append(event)
-        except RevisionConflict as conflict:
-            raise _LostRaceError(conflict) from None
-        self._project(recorded)
-        return _accepted(recorded, is_projected=self._is_inline, warnings=self._warnings(command))
-
-    def _replay(self, command: UpdateContext, earlier: RecordedEvent) -> Accepted:
-        first = earlier.event.data.content_hash
-        if command.content_hash != first:
-            key = f"idempotency key {command.idempotency_key!r} of {command.aggregate}"
-            raise IdempotencyConflict(key, expected=first, actual=command.content_hash)
-        # The first attempt may have been cut off between append and projection.
-        self._project(earlier)
-        return _accepted(earlier, is_projected=self._is_inline, is_replay=True)
-
-    def _project(self, recorded: RecordedEvent) -> None:
-        if self._is_inline:
-            self._projection.apply([recorded])
-
-    def _warnings(self, command: UpdateContext) -> tuple[str, ...]:
-        if not command.changes:
-            return ("the command changes nothing",)
-        updated = [
-            change.entity_id
-            for change in command.checked_changes
-            if change.operation is Operation.UPDATE and change.entity_kind is EntityKind.NODE
-        ]
-        if not updated or not self._is_inline:
-            return ()
-        known = self._stores.graph.nodes(updated)
-        return tuple(
-            f"UPDATE of node {node_id!r} waits: no such node exists yet" for node_id in updated if node_id not in known
-        )
-
-
-class _LostRaceError(Exception):
-    """Another writer appended first; the command is to be looked at again."""
-
-    def __init__(self, conflict: RevisionConflict) -> None:
-        super().__init__(conflict)
-        self.conflict = conflict
+        return _revive, (self._stores, self._writer.is_inline, self._projection.consumer, self._url)
 
 
 def _revive(stores: KernelStores, is_inline: bool, consumer: str, url: str | None) -> ContextKernel:
@@ -338,32 +270,6 @@ def _one_command(command: UpdateContext | None, fields: dict[str, Any]) -> Updat
     if not isinstance(cast("Any", command), UpdateContext):
         raise InvalidInput(f"a command is an UpdateContext, not {type(command).__name__}")
     return command
-
-
-def _check_expectations(command: UpdateContext, head: Head) -> None:
-    if command.expected_revision is not None and command.expected_revision != head.revision:
-        raise RevisionConflict(str(command.aggregate), expected=command.expected_revision, actual=head.revision)
-    if command.expected_content_hash is not None and command.expected_content_hash != head.content_hash:
-        raise ContentHashConflict(
-            str(command.aggregate), expected=command.expected_content_hash, actual=head.content_hash
-        )
-
-
-def _accepted(
-    recorded: RecordedEvent, *, is_projected: bool, is_replay: bool = False, warnings: tuple[str, ...] = ()
-) -> Accepted:
-    event = recorded.event
-    return Accepted(
-        root_node_id=event.data.root_node_id,
-        role=event.data.role,
-        revision=event.data.revision,
-        content_hash=event.data.content_hash,
-        event_id=event.event_id,
-        accepted_at=event.recorded_at,
-        is_replay=is_replay,
-        is_projected=is_projected,
-        warnings=warnings,
-    )
 
 
 def _depth(depth: int, *, least: int = 1) -> int:

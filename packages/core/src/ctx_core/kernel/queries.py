@@ -5,37 +5,30 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ctx_core.errors import InvalidInput, NodeNotFound
-from ctx_core.graph.model import Bundle, Node, NodeDetail
+from ctx_core.graph.model import Bundle
 from ctx_core.graph.modes import Endpoint, RehydrationMode
 from ctx_core.graph.render import render
 from ctx_core.kernel.commands import Aggregate, canonical_hash, canonical_json, require_text
 from ctx_core.kernel.projection import CONSUMER
 from ctx_core.kernel.traversal import Bounds, Neighborhood, neighborhood, shortest_path
+from ctx_core.kernel.views import ContextView, NodeDetailView, SessionView, Snapshot, Timing
 from ctx_core.telemetry import metric, span
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
+    from ctx_core.graph.model import NodeDetail
     from ctx_core.graph.render import RenderedContext
     from ctx_core.graph.tiers import Tier
     from ctx_core.kernel.ports import Direction, KernelStores, Watermark
 
 MAX_DEPTH: Final = 25
 _PATH_BOUNDS: Final = Bounds(depth=MAX_DEPTH, max_nodes=20_000, max_relations=2_000)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    """Seconds that the parts of a read took."""
-
-    graph_seconds: float = 0.0
-    detail_seconds: float = 0.0
-    render_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,106 +51,6 @@ class Shape:
             focus=self.focus,
             endpoint=self.endpoint,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextView:
-    """One context as text, and what it is made of.
-
-    Args:
-        revision: Of the aggregate, as far as the read model shows it; 0 when nothing was written under this root and
-            role. It is what the next command expects.
-        content_hash: Of that revision; None for revision 0.
-        fallback: Why this is another context than the one asked for; None when it is the one.
-        crowded: Nodes with more relations than a read follows; some of theirs are missing here.
-        is_cut: More nodes were in reach than a read takes.
-    """
-
-    root_node_id: str
-    role: str
-    bundle: Bundle
-    rendered: RenderedContext
-    revision: int
-    content_hash: str | None
-    path: tuple[str, ...] = ()
-    fallback: str | None = None
-    crowded: tuple[str, ...] = ()
-    is_cut: bool = False
-    timing: Timing = field(default_factory=Timing, compare=False)
-    served_at: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
-
-    @property
-    def text(self) -> str:
-        """The rendered text."""
-        return self.rendered.text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionView:
-    """The contexts of several roles over one read of the graph.
-
-    Args:
-        contexts: By role, in the order they were asked for.
-        snapshot_id: Under which the session can be read back, if it was to be kept.
-    """
-
-    root_node_id: str
-    contexts: Mapping[str, ContextView] = field(hash=False)
-    snapshot_id: str | None = None
-    timing: Timing = field(default_factory=Timing, compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """A session as it was kept: the graph once, and what each role saw of it."""
-
-    snapshot_id: str
-    root_node_id: str
-    created_at: datetime
-    bundle: Bundle
-    revisions: Mapping[str, int] = field(hash=False)
-    texts: Mapping[str, str] = field(hash=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeDetailView:
-    """A node and the long text that belongs to it, if any."""
-
-    node: Node
-    detail: NodeDetail | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeCheck:
-    """Whether two sets of scopes are the same, and how they differ."""
-
-    required: tuple[str, ...]
-    provided: tuple[str, ...]
-    missing: tuple[str, ...]
-    extra: tuple[str, ...]
-
-    @property
-    def is_allowed(self) -> bool:
-        """Nothing is missing, and nothing is provided beyond what is required."""
-        return not self.missing and not self.extra
-
-    @property
-    def reason(self) -> str:
-        """The outcome in words."""
-        parts = [f"missing {', '.join(self.missing)}"] if self.missing else []
-        parts += [f"not required {', '.join(self.extra)}"] if self.extra else []
-        return "; ".join(parts) or "the scopes match"
-
-
-def validate_scope(required: Iterable[str], provided: Iterable[str]) -> ScopeCheck:
-    """Compare two sets of scopes; blank ones and repetitions do not count."""
-    wanted, given = _scopes(required), _scopes(provided)
-    return ScopeCheck(
-        required=tuple(sorted(wanted)),
-        provided=tuple(sorted(given)),
-        missing=tuple(sorted(wanted - given)),
-        extra=tuple(sorted(given - wanted)),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,7 +250,3 @@ def _document(root_node_id: str, contexts: Mapping[str, ContextView]) -> tuple[s
     }
     document = canonical_json({**content, "created_at": datetime.now(UTC).isoformat()})
     return f"snapshot-{canonical_hash(content)[:32]}", document
-
-
-def _scopes(scopes: Iterable[str]) -> set[str]:
-    return {scope.strip() for scope in scopes if scope.strip()}
