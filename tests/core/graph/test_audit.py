@@ -111,6 +111,11 @@ def test_reasons_in_free_text_have_their_place():
         ("Checkout errors caused Orders database.", Verdict.CONTRADICTED),
         ("Checkout errors were caused by Connection pool.", Verdict.SUPPORTED),
         ("Name server led to Checkout errors.", Verdict.UNFOUNDED),
+        ("Checkout errors occur because of the Connection pool.", Verdict.SUPPORTED),
+        ("It failed due to the Orders database.", Verdict.SUPPORTED),
+        ("The Orders database is slow because of Checkout errors.", Verdict.CONTRADICTED),
+        ("It failed because of a fire near the Orders database.", Verdict.UNFOUNDED),
+        ("**Root cause:** `the pool was exhausted after 40 retries`", Verdict.SUPPORTED),
         ("See pool-12.", Verdict.SUPPORTED),
         ("See pool-99.", Verdict.UNFOUNDED),
         ("It was decided in d4.", Verdict.SUPPORTED),
@@ -135,6 +140,21 @@ def test_what_the_budget_cut_is_not_called_invented():
     nothing = render(outage(), max_tokens=0)
     assert [found for _, found in verdicts("The reason is not available.", nothing)] == [Verdict.CUT]
     assert [found for _, found in verdicts("See db-7.", nothing)] == [Verdict.CUT]
+
+
+def test_a_reason_that_only_the_summary_shows_is_shown():
+    rule = Relation(
+        source_node_id="freeze",
+        target_node_id="task",
+        relation_type="LIMITS",
+        semantic_class="constraint",
+        rationale="no deployment before Friday noon",
+    )
+    bundle = Bundle(
+        root_node_id="root", nodes=[Node(node_id=name) for name in ("root", "freeze", "task")], relations=[rule]
+    )
+    shown = render(bundle, max_tier="l0_summary")
+    assert verdicts("It waits because there is no deployment before Friday noon.", shown)[0][1] is Verdict.SUPPORTED
 
 
 def test_citing_metadata_that_is_not_there_is_caught():

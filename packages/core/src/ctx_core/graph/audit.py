@@ -136,6 +136,10 @@ def _judged(claimed: Claimed, evidence: Evidence) -> Claim | None:
 
 def _reason(claimed: Claimed, evidence: Evidence) -> Claim | None:
     """Return the verdict on a reason; None for a sentence that only might have been one, and is none."""
+    causes = evidence.nodes_named(claimed.text)
+    if claimed.is_stated and evidence.is_only_named(claimed.text, causes):
+        effects = [node_id for node_id in evidence.nodes_named(claimed.subject) if node_id not in causes]
+        return _caused(claimed, evidence, causes, effects or [evidence.bundle.root_node_id])
     subjects = evidence.nodes_named(claimed.subject)
     near = [match for match in evidence.facts.near(claimed.text, about=subjects) if match.coverage >= _MOSTLY_TOLD]
     same = [match for match in near if match.similarity >= _SAME and not match.is_opposed]
@@ -167,13 +171,16 @@ def _on_fact(claimed: Claimed, fact: Fact, evidence: Evidence, *, is_about: bool
 def _cause(claimed: Claimed, evidence: Evidence) -> Claim | None:
     """Return the verdict on one node having brought about another, or on the reason where no two nodes are named."""
     causes, effects = evidence.nodes_named(claimed.cause), evidence.nodes_named(claimed.effect)
+    if causes and effects and causes != effects:
+        return _caused(claimed, evidence, causes, effects)
+    start = claimed.start + claimed.text.find(claimed.cause)
+    reason = replace(claimed, kind=ClaimKind.REASON, text=claimed.cause, start=start, end=start + len(claimed.cause))
+    return _reason(reason, evidence)
+
+
+def _caused(claimed: Claimed, evidence: Evidence, causes: Sequence[str], effects: Sequence[str]) -> Claim:
+    """Return the verdict on any of some nodes having brought about any of others."""
     pairs = [(cause, effect) for cause in causes for effect in effects if cause != effect]
-    if not pairs:
-        start = claimed.start + claimed.text.find(claimed.cause)
-        reason = replace(
-            claimed, kind=ClaimKind.REASON, text=claimed.cause, start=start, end=start + len(claimed.cause)
-        )
-        return _reason(reason, evidence)
     for cause, effect in pairs:
         relation = evidence.leads(cause, effect)
         if relation is not None:

@@ -53,7 +53,7 @@ _SENTENCE: Final = re.compile(r"[^.!?;\n]+(?:[.!?](?=\S)[^.!?;\n]*)*")
 _AFTER: Final = re.compile(
     r"\b(?:because(?: of)?|due to|owing to|thanks to|as a result of|on account of|caused by|triggered by|explained by"
     r"|(?:the |its |root )*(?:reason|rationale|cause|explanation)(?: given| stated| recorded)?(?: here)?(?: is| was|:)(?: that)?"
-    r"|on the grounds that|given that|seeing that|since(?! \d)|stems from|results? from)\b:?",
+    r"|on the grounds that|given that|seeing that|since(?! \d)|stems from|results? from)(?!\w):?",
     re.IGNORECASE,
 )
 _FORWARD: Final = r"caused|causes|led to|leads to|triggered|triggers|resulted in|results in|brought about|produced"
@@ -72,7 +72,7 @@ _ABSENCE: Final = re.compile(
     r"|(?:does|do|did) not (?:say|state|record|give|explain)(?: a reason| why)?)\b",
     re.IGNORECASE,
 )
-_MARGIN: Final = " \t,:\"'“”"
+_MARGIN: Final = " \t,:\"'“”*`_#-•"
 _MASK: Final = "\N{BLACK SQUARE}"
 _ID_FIELDS: Final = ("failure_point", "restart_node", "node", "node_id", "root_cause", "decision_id")
 _NOTHING: Final = frozenset({"", "none", "null", "unknown", "not available", "not_available", "n/a"})

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.graph.facts import Facts
+from ctx_core.graph.facts import Facts, words
 from ctx_core.graph.model import RelationClass
 from ctx_core.graph.text import one_line, quoted
 
@@ -36,7 +36,10 @@ class Evidence:
         self.facts = Facts(bundle)
         self.text = rendered.text
         self.decisions = {relation.decision_id for relation in bundle.relations if relation.decision_id}
-        self._lines = {s.relation_id: s.text for s in rendered.sections if s.kind == "relation"}
+        self._lines: dict[str, str] = defaultdict(str)
+        for section in rendered.sections:
+            if section.relation_id is not None:
+                self._lines[section.relation_id] += f"{section.text}\n"
         self._named = {section.node_id for section in rendered.sections}
         self._by_alias = {alias: node_id for node_id, alias in rendered.aliases.items()}
         self._spine_nodes = frozenset(rendered.spine.node_ids)
@@ -49,7 +52,7 @@ class Evidence:
 
     def shows(self, fact: Fact) -> bool:
         """Say whether the text states a fact in full."""
-        place = self._lines.get(fact.relation_id, "") if fact.relation_id else self.text
+        place = self.text if fact.relation_id is None else self._lines.get(fact.relation_id, "")
         written = (quoted(fact.text), one_line(fact.text), json.dumps(fact.text, ensure_ascii=False)[1:-1])
         return any(text in place for text in written)
 
@@ -92,6 +95,11 @@ class Evidence:
             if len(title) >= _LEAST_TITLE and title != node.node_id.lower():
                 names[title].append(node.node_id)
         return names
+
+    def is_only_named(self, text: str, node_ids: Collection[str]) -> bool:
+        """Say whether a text does no more than name some nodes."""
+        names = set(words(" ".join(f"{node_id} {self.title(node_id)}" for node_id in node_ids)))
+        return bool(node_ids) and names.issuperset(words(text))
 
     def id_like(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield what in a text is an id of this bundle, or is built like one and appears in no fact."""
