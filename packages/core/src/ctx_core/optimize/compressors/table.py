@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
-from ctx_core.optimize.compressors.rows import odd_rows, order_rows
+from ctx_core.optimize.compressors.rows import odd_rows, order_rows, rough_cost
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ def within(grid: Grid, budget: Budget, *, query: str | None, frame: AbstractSet[
         query: What the reader wants to know.
         frame: Rows that go before all others.
     """
-    costs = [estimate(row) + 1 for row in grid.rows]
+    costs = [*map(rough_cost, grid.rows)]
     order, _ = order_rows(grid.rows, grid.columns, costs, query=query)
     order = [*sorted(frame), *(row for row in order if row not in frame)]
     around = estimate("\n".join([*grid.head, *grid.tail]))
     return aim(lambda room: _written(grid, _taken(order, costs, room)), budget, reserve=around) or _written(grid, ())
 
 
-def _taken(order: Sequence[int], costs: Sequence[int], room: int) -> set[int]:
+def _taken(order: Sequence[int], costs: Sequence[float], room: float) -> set[int]:
     kept: set[int] = set()
     for row in order:
         if costs[row] + _GAP_COST <= room:

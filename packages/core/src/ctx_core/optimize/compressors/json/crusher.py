@@ -15,7 +15,6 @@ from ctx_core.optimize.compressors.json.prefixes import factor_prefixes
 from ctx_core.optimize.compressors.json.reader import Document, read
 from ctx_core.optimize.compressors.table import Grid, within
 from ctx_core.optimize.content import COMPACT_JSON
-from ctx_core.tokens import estimate
 
 _LONG: Final = 2000
 """Characters from which a search for repetitions pays, and a line that says how to read the result."""
@@ -61,11 +60,11 @@ def _part(document: Document, budget: Budget, query: str | None) -> Compressed:
     """Keep what matters most within the budget, or as little as can be said where even that is more."""
     max_tokens = budget.max_tokens or 0
     form = Form(document.value, max_chars=max(80, min(400, max_tokens)))
-    units = ranked(form.lines, cost=_cost, query=query)
+    units = ranked(form.lines, query=query)
     opening = first_line(form.used if max_tokens >= _LONG_BUDGET else frozenset(), is_lines=document.is_lines)
 
     def draw(room: int) -> Compressed:
-        lines, omissions = write(form.lines, pick(units, room, cost=_cost))
+        lines, omissions = write(form.lines, pick(units, room))
         text = document.restore("\n".join([opening, *lines]))
         return Compressed(text=text, omissions=(*omissions, *form.omissions))
 
@@ -79,7 +78,3 @@ def _again(text: str, budget: Budget, query: str | None) -> Compressed:
     rows = lines[start:]
     frame = {number for number, row in enumerate(rows) if _FRAME.search(row)}
     return within(Grid(lines[:start], rows, [rows], []), budget, query=query, frame=frame)
-
-
-def _cost(piece: str) -> float:
-    return 1 + estimate(piece)

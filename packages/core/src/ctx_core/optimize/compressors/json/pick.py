@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.compressors.json.layout import Block, Fields, Line, Table, packed
 from ctx_core.optimize.compressors.relevance import hits, query_terms
-from ctx_core.optimize.compressors.rows import is_alarm, order_rows
+from ctx_core.optimize.compressors.rows import alarms, order_rows, rough_cost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 _GAP_COST: Final = 5  # `…12 rows` and its newline
 _LONG_ARRAY: Final = 20
@@ -43,14 +43,8 @@ class Picked:
     holders: set[int] = field(default_factory=set[int])
 
 
-def ranked(lines: Sequence[Line], *, cost: Callable[[str], float], query: str | None = None) -> list[Unit]:
-    """Return every field and row of a written document, those that stay longest first.
-
-    Args:
-        lines: The document.
-        cost: Estimates the tokens of a piece of text.
-        query: What the reader wants to know.
-    """
+def ranked(lines: Sequence[Line], *, query: str | None = None) -> list[Unit]:
+    """Return every field and row of a written document, those that stay longest first."""
     units: list[Unit] = []
     todo: list[tuple[Line, tuple[Line, ...]]] = [(line, ()) for line in lines]
     while todo:
@@ -58,20 +52,20 @@ def ranked(lines: Sequence[Line], *, cost: Callable[[str], float], query: str | 
         if isinstance(line, Block):
             todo.extend([(child, (line, *around)) for child in line.lines])
         elif isinstance(line, Table):
-            units += _row_units(line, (line, *around), cost, query)
+            units += _row_units(line, (line, *around), query)
         else:
-            units += _part_units(line, around, cost, query)
+            units += _part_units(line, around, query)
     return sorted(units, key=lambda unit: unit.rank)
 
 
-def pick(units: Sequence[Unit], room: float, *, cost: Callable[[str], float]) -> Picked:
+def pick(units: Sequence[Unit], room: float) -> Picked:
     """Take units in their order until `room` tokens are used, with what has to be written around them."""
     picked = Picked()
     for unit in units:
         if unit.cost + _GAP_COST > room:
             continue
         closed = [holder for holder in unit.holders if id(holder) not in picked.holders]
-        needed = unit.cost + _GAP_COST + sum(_holder_cost(holder, cost) for holder in closed)
+        needed = unit.cost + _GAP_COST + sum(_holder_cost(holder) for holder in closed)
         if needed <= room:
             room -= needed
             picked.holders.update(id(holder) for holder in closed)
@@ -80,16 +74,14 @@ def pick(units: Sequence[Unit], room: float, *, cost: Callable[[str], float]) ->
     return picked
 
 
-def _holder_cost(holder: Line, cost: Callable[[str], float]) -> float:
+def _holder_cost(holder: Line) -> float:
     if isinstance(holder, Block):
-        return cost(holder.start) + cost(holder.end) + _GAP_COST
-    return cost(holder.heading) + _GAP_COST if isinstance(holder, Table) else 0
+        return rough_cost(holder.start) + rough_cost(holder.end) + _GAP_COST
+    return rough_cost(holder.heading) + _GAP_COST if isinstance(holder, Table) else 0
 
 
-def _row_units(
-    table: Table, holders: tuple[Line, ...], cost: Callable[[str], float], query: str | None
-) -> Iterator[Unit]:
-    costs = [cost(row) for row in table.rows]
+def _row_units(table: Table, holders: tuple[Line, ...], query: str | None) -> Iterator[Unit]:
+    costs = [*map(rough_cost, table.rows)]
     order = order_rows(table.rows, table.columns, costs, query=query)
     yield from _in_order(table, order, costs, holders)
     if not table.rows:
@@ -108,16 +100,15 @@ def _in_order(
         before += costs[number]
 
 
-def _part_units(
-    fields: Fields, holders: tuple[Line, ...], cost: Callable[[str], float], query: str | None
-) -> Iterator[Unit]:
-    costs = [cost(part) for part in fields.parts]
+def _part_units(fields: Fields, holders: tuple[Line, ...], query: str | None) -> Iterator[Unit]:
+    costs = [*map(rough_cost, fields.parts)]
     if len(costs) > _LONG_ARRAY and holders and isinstance(holders[0], Block) and holders[0].end == "]":
         yield from _in_order(fields, order_rows(fields.parts, [fields.parts], costs, query=query), costs, holders)
         return
     depth, count, terms = len(holders), len(costs), query_terms(query)
+    urgent = set(alarms(fields.parts))
     for index, part in enumerate(fields.parts):
-        if is_alarm(part):
+        if index in urgent:
             rank = _URGENT
         elif hits(part, terms):
             rank = _URGENT / 2
