@@ -97,7 +97,11 @@ def _quoted(lines: Sequence[Sequence[str]], places: Iterable[_Place]) -> Compres
     omissions: list[Omission] = []
     previous = -1
     for i in [*sorted(kept), len(lines)]:
-        if missing := i - previous - 1:
+        missing = i - previous - 1
+        if missing and not any("".join(pieces).strip() for pieces in lines[previous + 1 : i]):
+            # Blank lines take less than a note about them.
+            out.extend("".join(pieces) for pieces in lines[previous + 1 : i])
+        elif missing:
             out.append(f"[… {missing} {'lines' if missing > 1 else 'line'}]")
             omissions.append(Omission(what="lines", count=missing, where=f"lines {previous + 2}-{i}"))
         if i < len(lines):

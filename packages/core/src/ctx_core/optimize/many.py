@@ -44,13 +44,15 @@ def allot(
     if sum(costs) <= max_tokens:
         return [Allotment(tokens=cost, budget=cost) for cost in costs]
     repeats = [i for i, j in enumerate(same_as) if i != j and costs[i] > _NOTE_TOKENS]
+    # Pointing at many repeats must not take the room of what they point at; those beyond half of it are left out.
+    told = repeats[: max_tokens // 2 // _NOTE_TOKENS]
     served = [i for i in range(len(chunks)) if i not in set(repeats)]
     weights = _worth([chunks[i] for i in served], query)
-    room = max_tokens - _NOTE_TOKENS * (len(repeats) + 1)
+    room = max_tokens - _NOTE_TOKENS * (len(told) + 1)
     given = _served([costs[i] for i in served], weights, room, floor)
-    budgets = dict(zip(served, given, strict=True))
+    budgets = dict(zip(served, given, strict=True)) | dict.fromkeys(told, _NOTE_TOKENS)
     return [
-        Allotment(tokens=costs[i], budget=budgets.get(i, _NOTE_TOKENS), same_as=same_as[i] if i in repeats else None)
+        Allotment(tokens=costs[i], budget=budgets.get(i, 0), same_as=same_as[i] if i in told else None)
         for i in range(len(chunks))
     ]
 
