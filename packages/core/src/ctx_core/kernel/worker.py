@@ -180,10 +180,12 @@ class ProjectionWorker:
     def _project(self, deliveries: Sequence[Delivery], events: Sequence[RecordedEvent], stop: threading.Event) -> bool:
         """Project, waiting for stores that are away; False when told to stop while waiting."""
         failures = 0
-        while not stop.is_set():
+        while True:
             try:
                 self._projection.apply(events)
             except StoreUnavailable as error:
+                if stop.is_set():
+                    return False
                 self.tally.store_is_away = True
                 logger.warning("a store of the read model is away: %s", error)
                 self._feed.hold(deliveries)
@@ -192,7 +194,6 @@ class ProjectionWorker:
             else:
                 self.tally.store_is_away = False
                 return True
-        return False
 
     def _failed(self, delivery: Delivery, error: Exception) -> None:
         if isinstance(error, InvalidInput) or delivery.attempt >= self._max_attempts:

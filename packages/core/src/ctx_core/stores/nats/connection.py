@@ -13,7 +13,7 @@ import nats.js.errors
 from nats.aio.client import Client
 from nats.js.api import DiscardPolicy, StorageType, StreamConfig
 
-from ctx_core.errors import InvalidInput, StoreUnavailable
+from ctx_core.errors import InvalidInput, StoreError, StoreUnavailable
 from ctx_core.extras import require
 from ctx_core.stores.address import NO_CREDENTIALS, Credentials, parse_address
 from ctx_core.stores.nats.subjects import Names
@@ -31,6 +31,8 @@ SCHEMES: Final = ("nats", "tls")
 OPTIONS: Final = ("prefix", "tls_first", "credentials_file", "replicas")
 DUPLICATE_WINDOW_SECONDS: Final = 120
 _TIMEOUT_SECONDS: Final = 10.0
+# Older servers skip the header that compares sequences over all subjects of an aggregate, and would accept a key twice.
+_OLDEST_SERVER: Final = (2, 11)
 # What a call in flight meets when the server goes away: a later call may find it back.
 _AWAY: Final = (
     nats.errors.NoServersError,
@@ -120,12 +122,17 @@ class NatsConnection:
         except nats.errors.Error as error:
             if "authorization" in str(error).lower():
                 raise StoreUnavailable(f"{self.address} refuses the credentials") from None
-            raise
+            raise StoreError(f"{self.address}: {error}") from error
 
     async def _connected(self) -> Client:
         async with self._connecting:
             if self._client is None or self._client.is_closed:
-                self._client = await _connect(**_options(self.address, self._credentials))
+                client = await _connect(**_options(self.address, self._credentials))
+                version = client.connected_server_version
+                if (version.major, version.minor) < _OLDEST_SERVER:
+                    await client.close()
+                    raise StoreError(f"{self.address} is nats-server {version}; the log needs 2.11 or later")
+                self._client = client
             return self._client
 
 
