@@ -3,9 +3,7 @@
 Runs offline with a fake chat model; for a real one, put `model = init_chat_model("gpt-4o-mini")` in its place.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -13,9 +11,6 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from langchain_ctx import ContextNode
 from langchain_ctx.testing.fakes import FakeChatModel
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 
 
 class State(MessagesState):
@@ -38,7 +33,7 @@ def main() -> None:
     graph.add_edge("context", "answer")
     chat = graph.compile(checkpointer=InMemorySaver())
 
-    thread: RunnableConfig = {"configurable": {"thread_id": "monday", "user_id": "ada"}}
+    thread: Any = {"configurable": {"thread_id": "monday", "user_id": "ada"}}
     said = ["Hello.", "The spare key is in locker 12, next to the boiler."]
     said += [f"Here is note {n}: " + "nothing new to report from the depot. " * 6 for n in range(20)]
     said += ["Remember where I said the spare key is?"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import uuid4
 
 from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse, ModelResponse
@@ -15,25 +15,23 @@ from langchain_core.runnables import ensure_config, run_in_executor
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.types import Command
 
-from ctx_core import telemetry
 from ctx_core.engine.engine import ContextEngine
 from ctx_core.errors import InvalidInput
-from ctx_core.messages import Message, message_tokens
+from ctx_core.messages import message_tokens
 from ctx_core.optimize.ccr import PAGE_CHARS
-from ctx_core.optimize.optimizer import MIN_BUDGET, ContextOptimizer
+from ctx_core.optimize.optimizer import ContextOptimizer
 from ctx_core.rehydrate.inject import inject
-from ctx_core.rehydrate.summary import without_notes
 from langchain_ctx.agents.cache_marks import marked
 from langchain_ctx.agents.earlier import DESCRIPTION, EARLIER, earlier_turns
 from langchain_ctx.agents.state import ContextState, Memory
 from langchain_ctx.agents.tool_results import ToolResult, map_tool_messages
+from langchain_ctx.agents.window import LEAST_BUDGET, Window
 from langchain_ctx.messages import all_to_core, all_to_host, to_core, to_host
 from langchain_ctx.scope import Scope, scope_of
 from langchain_ctx.tools import RETRIEVAL_TOOL, is_retrieval_tool, retrieve_original_tool
-from langchain_ctx.updates import channel_update
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping
 
     from langchain.agents.middleware import ModelRequest, ToolCallRequest
     from langchain_core.messages import AnyMessage
@@ -41,13 +39,10 @@ if TYPE_CHECKING:
     from langgraph.prebuilt import ToolRuntime
     from langgraph.runtime import Runtime
 
-_T = TypeVar("_T")
-
 _OVERFLOW_RETRIES: Final = 2
 _TIGHTER: Final = 0.7
 # The overhead is kept in this grain, so that a clock in the system prompt does not write to the state at every call.
 _GRAIN: Final = 64
-_LEAST_BUDGET: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,18 +90,18 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        if max_tokens < _LEAST_BUDGET or not 0 < low_water <= 1:
+        if max_tokens < LEAST_BUDGET or not 0 < low_water <= 1:
             raise InvalidInput(
-                f"max_tokens is at least {_LEAST_BUDGET} and low_water in (0, 1], not {max_tokens} and {low_water}"
+                f"max_tokens is at least {LEAST_BUDGET} and low_water in (0, 1], not {max_tokens} and {low_water}"
             )
         self._name = name or type(self).__name__
         tool = RETRIEVAL_TOOL if name is None else f"{RETRIEVAL_TOOL}_{name}"
         self.engine = _with_tool(engine, tool)
         self.max_tokens = max_tokens
-        self.low_water = low_water
         self.user_id = user_id
         self.graph_root = graph_root
         self.cache_marks = cache_marks
+        self._window = Window(engine=self.engine, max_tokens=max_tokens, low_water=low_water)
         optimizer = self.engine.optimizer
         self.tools = [
             retrieve_original_tool(
@@ -114,7 +109,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
                 name=optimizer.retrieval_tool or tool,
                 description=DESCRIPTION,
                 # A page is not shortened, so it must fit as it is; even dense text has a token for two characters.
-                page_chars=min(PAGE_CHARS, 2 * self._message_limit),
+                page_chars=min(PAGE_CHARS, 2 * self._window.message_limit),
             )
         ]
 
@@ -136,7 +131,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
 
     def before_model(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Evict, archive and rehydrate."""
-        return self._guarded("before_model", lambda: self._window_update(state, runtime), otherwise=None)
+        return self._window.guarded("before_model", lambda: self._window_update(state, runtime), otherwise=None)
 
     async def abefore_model(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Evict, archive and rehydrate, in a worker thread."""
@@ -178,7 +173,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         """Let the model ask for whatever left the window of its thread, under one name."""
         if not is_retrieval_tool(request.tool) or request.tool_call["args"].get("ref") != EARLIER:
             return request
-        return self._guarded("wrap_tool_call", lambda: self._with_earlier(request), otherwise=request)
+        return self._window.guarded("wrap_tool_call", lambda: self._with_earlier(request), otherwise=request)
 
     def _with_earlier(self, request: ToolCallRequest) -> ToolCallRequest:
         memory, scope = self._memory(request.state), self._scope(request.runtime)
@@ -192,58 +187,18 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return map_tool_messages(result, self._optimized_message)
 
     def _optimized_message(self, message: ToolMessage) -> ToolMessage:
-        shrunk = self._guarded("wrap_tool_call", lambda: to_host(self._shrunk(to_core(message))), otherwise=message)
+        shrunk = self._window.guarded(
+            "wrap_tool_call", lambda: to_host(self._window.shrunk(to_core(message))), otherwise=message
+        )
         return cast("ToolMessage", shrunk)
-
-    def _shrunk(self, message: Message) -> Message:
-        return message.map_text(lambda text: self.engine.optimize(text, self._message_limit).compressed)
-
-    @property
-    def _message_limit(self) -> int:
-        return max(int(self.max_tokens * self.engine.shares.message), MIN_BUDGET)
 
     # Before the model.
 
     def _window_update(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         memory, scope = self._memory(state), self._scope(runtime)
-        owner = scope.user_id or memory.owner
-        given = all_to_core(state["messages"])
-        asked = next(_asked(given), None)
-        room = max(self.max_tokens - memory.overhead - self._comeback(asked), _LEAST_BUDGET)
-        kept = self._guarded("evict", lambda: self._evicted(given, room, owner, scope.session_id), otherwise=given)
-        # What has only just left may be what the user refers to; and the prefix is another one now anyway.
-        if asked and (asked.id != memory.asked or kept is not given):
-            rehydrator = self.engine.rehydrator_within(self._comeback(asked))
-            found = rehydrator.rehydrate(_said(kept), user_id=owner, session_id=scope.session_id)
-            memory = replace(memory, asked=asked.id, block=found.block)
-        changes = channel_update(state["messages"], all_to_host(kept)) if kept is not given else []
-        return self._update(state, changes, memory)
-
-    def _comeback(self, asked: Message | None) -> int:
-        """Return the most tokens that may come back; 0 for a message that does not look back."""
-        rehydrator = self.engine.rehydrator
-        if asked is None or rehydrator.detector.detect(asked.text) is None:
-            return 0
-        return min(int(self.max_tokens * self.engine.shares.rehydrated), rehydrator.config.max_tokens)
-
-    def _evicted(self, given: list[Message], room: int, owner: str, session_id: str | None) -> list[Message]:
-        """Return what stays in the state; what leaves is in the archive by then."""
-        shrunk = [self._shrunk(message) if self._is_pasted(message) else message for message in given]
-        evictor = self.engine.evictor
-        if not evictor.evict(shrunk, max_tokens=room).evicted:
-            return given
-        window = evictor.evict(shrunk, max_tokens=int(room * self.low_water))
-        gone = {id(message.source) for message in window.evicted}
-        turns = _said(message for message in given if id(message.source) in gone)
-        self.engine.archive.append(owner, turns, session_id=session_id)
-        return window.messages
-
-    def _is_pasted(self, message: Message) -> bool:
-        """Say whether a user message is so long that the prompt shows it shortened; with a note on it, it is short already."""
-        is_new = message.role == "user" and without_notes(message)[0] is message
-        return is_new and message_tokens(message, self.engine.counter) > self._message_limit
-
-    def _update(self, state: ContextState, changes: Sequence[BaseMessage], memory: Memory) -> dict[str, Any] | None:
+        changes, memory = self._window.turn_over(
+            state["messages"], memory, owner=scope.user_id or memory.owner, session_id=scope.session_id
+        )
         update: dict[str, Any] = {"messages": changes} if changes else {}
         if self._remembered(state) != asdict(memory):
             update["ctx"] = {self.name: asdict(memory)}
@@ -252,7 +207,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     # Around the model.
 
     def _prompt(self, request: ModelRequest[Any], budget: int) -> _Prompt:
-        return self._guarded(
+        return self._window.guarded(
             "wrap_model_call", lambda: self._prepared(request, budget), otherwise=_Prompt(request=request)
         )
 
@@ -266,7 +221,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             given = inject(given, memory.block, placement=engine.rehydrator.config.placement)
         prepared = engine.prepare(
             given,
-            max_tokens=max(budget - tools_tokens, _LEAST_BUDGET),
+            max_tokens=max(budget - tools_tokens, LEAST_BUDGET),
             conversation_id=scope.session_id or memory.owner,
             graph_root=scope.graph_root,
         )
@@ -306,15 +261,6 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         context = runtime.context if runtime is not None else None
         return scope_of(ensure_config(), context, user_id=self.user_id, graph_root=self.graph_root)
 
-    def _guarded(self, stage: str, work: Callable[[], _T], *, otherwise: _T) -> _T:
-        try:
-            return work()
-        except Exception as error:
-            if self.engine.strict:
-                raise
-            telemetry.degraded(stage, error)
-            return otherwise
-
 
 def _with_tool(engine: ContextEngine | None, tool: str) -> ContextEngine:
     """Return an engine whose hints name the tool that is bound; the caller's own is left as it is."""
@@ -326,18 +272,6 @@ def _with_tool(engine: ContextEngine | None, tool: str) -> ContextEngine:
     own.optimizer = copy(engine.optimizer)
     own.optimizer.retrieval_tool = tool
     return own
-
-
-def _said(messages: Iterable[Message]) -> list[Message]:
-    """Return the messages without the notes of earlier evictions, which nobody said."""
-    said = (without_notes(message)[0] for message in messages)
-    return [message for message in said if message is not None]
-
-
-def _asked(messages: Sequence[Message]) -> Iterator[Message]:
-    """Yield what the user said, the latest first."""
-    said = (without_notes(message)[0] for message in reversed(messages) if message.role == "user")
-    return (message for message in said if message is not None)
 
 
 def _split(messages: list[BaseMessage]) -> tuple[SystemMessage | None, list[BaseMessage]]:

@@ -1,0 +1,107 @@
+"""What an agent's state gives up before a model call, and what it gets back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from ctx_core import telemetry
+from ctx_core.messages import Message, message_tokens
+from ctx_core.optimize.optimizer import MIN_BUDGET
+from ctx_core.rehydrate.summary import without_notes
+from langchain_ctx.messages import all_to_core, all_to_host
+from langchain_ctx.updates import channel_update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from langchain_core.messages import BaseMessage
+
+    from ctx_core.engine.engine import ContextEngine
+    from langchain_ctx.agents.state import Memory
+
+LEAST_BUDGET: Final = 64
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The part of a thread that the model sees.
+
+    Args:
+        engine: Does the work.
+        max_tokens: Budget of a prompt.
+        low_water: Share of the room that stays in use when turns leave.
+    """
+
+    engine: ContextEngine
+    max_tokens: int
+    low_water: float
+
+    @property
+    def message_limit(self) -> int:
+        """The most tokens of one message."""
+        return max(int(self.max_tokens * self.engine.shares.message), MIN_BUDGET)
+
+    def shrunk(self, message: Message) -> Message:
+        """Return a message with its texts optimized."""
+        return message.map_text(lambda text: self.engine.optimize(text, self.message_limit).compressed)
+
+    def turn_over(
+        self, messages: Sequence[BaseMessage], memory: Memory, *, owner: str, session_id: str | None
+    ) -> tuple[list[BaseMessage], Memory]:
+        """Return the changes to the messages channel, and what to remember: turns leave, and what is referred to comes back."""
+        given = all_to_core(messages)
+        asked = next((m for m in reversed(given) if m.role == "user" and _said([m])), None)
+        reserve = self.guarded("rehydrate", lambda: self._comeback(asked), otherwise=0)
+        room = max(self.max_tokens - memory.overhead - reserve, LEAST_BUDGET)
+        kept = self.guarded("evict", lambda: self._evicted(given, room, owner, session_id), otherwise=given)
+        # What has only just left may be what the user refers to; and the prefix is another one now anyway.
+        if asked and (asked.id != memory.asked or kept is not given):
+            block = self.guarded("rehydrate", lambda: self._block(kept, reserve, owner, session_id), otherwise="")
+            memory = replace(memory, asked=asked.id, block=block)
+        return (channel_update(messages, all_to_host(kept)) if kept is not given else []), memory
+
+    def _comeback(self, asked: Message | None) -> int:
+        """Return the most tokens that may come back; 0 for a message that does not look back."""
+        rehydrator = self.engine.rehydrator
+        if asked is None or rehydrator.detector.detect(_said([asked])[0].text) is None:
+            return 0
+        return min(int(self.max_tokens * self.engine.shares.rehydrated), rehydrator.config.max_tokens)
+
+    def _evicted(self, given: list[Message], room: int, owner: str, session_id: str | None) -> list[Message]:
+        """Return what stays; what leaves is in the archive by then."""
+        shrunk = [self.shrunk(message) if self._is_pasted(message) else message for message in given]
+        evictor = self.engine.evictor
+        if not evictor.evict(shrunk, max_tokens=room).evicted:
+            return given
+        window = evictor.evict(shrunk, max_tokens=int(room * self.low_water))
+        gone = {id(message.source) for message in window.evicted}
+        turns = _said(message for message in given if id(message.source) in gone)
+        self.engine.archive.append(owner, turns, session_id=session_id)
+        return window.messages
+
+    def _is_pasted(self, message: Message) -> bool:
+        """Say whether a user message is so long that the prompt shows it shortened; with a note on it, it is short already."""
+        is_new = message.role == "user" and without_notes(message)[0] is message
+        return is_new and message_tokens(message, self.engine.counter) > self.message_limit
+
+    def _block(self, messages: Sequence[Message], max_tokens: int, owner: str, session_id: str | None) -> str:
+        rehydrator = self.engine.rehydrator_within(max_tokens)
+        return rehydrator.rehydrate(_said(messages), user_id=owner, session_id=session_id).block
+
+    def guarded(self, stage: str, work: Callable[[], _T], *, otherwise: _T) -> _T:
+        """Return what `work` returns; where it raises, warn and return `otherwise`, unless the engine is strict."""
+        try:
+            return work()
+        except Exception as error:
+            if self.engine.strict:
+                raise
+            telemetry.degraded(stage, error)
+            return otherwise
+
+
+def _said(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages without the notes of earlier evictions, which nobody said."""
+    said = (without_notes(message)[0] for message in messages)
+    return [message for message in said if message is not None]
