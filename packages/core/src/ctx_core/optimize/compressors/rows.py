@@ -29,7 +29,7 @@ _RARE: Final = 0.1
 _ALARM: Final = re.compile(
     r"(?<![A-Za-z])(?i:err(?:or)?s?|fail(?:s|ed|ing|ures?)?|fatal|exceptions?|critical|severe|panic\w*|crash\w*|denied|refused"
     r"|time[d-]?[ -]?out|abort\w*|reject\w*|invalid|unauthori[sz]ed|forbidden|traceback|seg(?:fault|mentation)|killed|oom(?:-?kill\w*)?"
-    r"|cannot|unable to)(?![A-Za-z])|[a-z](?:Error|Exception|Failure)\b|错误|失败|エラー|失敗"
+    r"|cannot|unable to)(?![A-Za-z])|[A-Za-z](?:Error|Exception|Failure)\b|错误|失败|エラー|失敗"
 )
 # One of these stands in every alarm, and is thirty times as fast to look for.
 _ALARM_STEMS: Final = re.findall(
