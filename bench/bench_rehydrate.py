@@ -11,8 +11,9 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ctx_core.embeddings.minilm import MiniLmEmbedder
@@ -22,12 +23,8 @@ from ctx_core.rehydrate.blobs import BlobStore
 from ctx_core.rehydrate.rehydrator import Rehydrator
 from ctx_core.stores.memory.blobs import MemoryBlobs
 
-WORDS = [
-    f"{start}{middle}{end}"
-    for start in "bcdfglmprst"
-    for middle in ("a", "ei", "o", "u")
-    for end in ("lve", "mp", "rn", "st", "ck", "ner")
-]
+SYLLABLES = [f"{start}{middle}{end}" for start in "bcdfglmprst" for middle in "aeou" for end in ("", "l", "n", "r")]
+WORDS = [f"{one}{other}" for other in SYLLABLES[:60] for one in SYLLABLES]  # 10,560, as many as people use
 PREFERENCE = [1 / (at + 1) for at in range(len(WORDS))]
 ASK = Message(role="user", content="remember when we set the torque of the valve and the pump?")
 QUIET = Message(role="user", content="Please add a test for the parser and run the linter on it afterwards.")
@@ -36,9 +33,11 @@ QUIET = Message(role="user", content="Please add a test for the parser and run t
 class SeededEmbedder:
     """Draws each text's vector from a generator seeded by the text."""
 
-    model, dimension, similarity_floor = "seeded", 384, 0.0
+    model = "seeded"
+    dimension = 384
+    similarity_floor = 0.0
 
-    def embed(self, texts):
+    def embed(self, texts: Sequence[str]) -> list[Any]:
         import numpy as np
 
         draw = (

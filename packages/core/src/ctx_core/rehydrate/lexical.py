@@ -33,6 +33,28 @@ STOP_WORDS: Final = frozenset(
 
 _UNSEEN: Final = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
 
+# People ask with one form of a verb what was told in another.
+_IRREGULAR: Final = {
+    form: verb
+    for verb, *forms in map(
+        str.split,
+        (
+            "become became", "begin began begun", "bite bit bitten", "break broke broken", "bring brought", "build built",
+            "buy bought", "catch caught", "choose chose chosen", "come came", "cut", "deal dealt", "draw drew drawn",
+            "drink drank drunk", "drive drove driven", "eat ate eaten", "fall fell fallen", "feel felt", "fight fought",
+            "find found", "fly flew flown", "forget forgot forgotten", "get got gotten", "give gave given", "go went gone",
+            "grow grew grown", "hang hung", "hear heard", "hide hid hidden", "hold held", "keep kept", "know knew known",
+            "lead led", "leave left", "lend lent", "lose lost", "make made", "mean meant", "meet met", "pay paid",
+            "ride rode ridden", "ring rang rung", "rise rose risen", "run ran", "say said", "see saw seen", "sell sold",
+            "send sent", "shoot shot", "show shown", "sing sang sung", "sit sat", "sleep slept", "speak spoke spoken",
+            "spend spent", "stand stood", "steal stole stolen", "swim swam swum", "take took taken", "teach taught",
+            "tell told", "think thought", "throw threw thrown", "understand understood", "wake woke woken", "wear wore worn",
+            "win won", "write wrote written", "child children", "person people", "mouse mice", "life lives", "wife wives",
+        ),
+    )
+    for form in forms
+}  # fmt: skip
+
 # Longest first; what is left must keep three letters.
 _SUFFIXES: Final = (
     ("iness", "y"), ("ings", ""), ("ing", ""), ("ied", "y"), ("ies", "y"), ("ely", "e"), ("'s", ""), ("ed", ""), ("ly", ""),
@@ -47,7 +69,8 @@ def is_blank(text: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Return a word without its common English endings, so that `paintings` finds `painted`."""
+    """Return a word without its common English endings, so that `paintings` finds `painted` and `chose` finds `choosing`."""
+    word = _IRREGULAR.get(word, word)
     if len(word) > 3:
         for suffix, instead in _SUFFIXES:
             if word.endswith(suffix) and len(word) - len(suffix) >= 3 and not word.endswith("ss"):

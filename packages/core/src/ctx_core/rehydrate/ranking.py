@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Turns further down under every aspect cannot win.
 _POOL: Final = 100
-_REACH: Final = 6
+_REACH: Final = 5
 # Square root of the size of the smallest archive that the weights were fitted on.
 _FITTED_ROOT: Final = 20
 _SAME_WORDS: Final = 0.8
@@ -32,9 +32,9 @@ class Weights:
 
     Args:
         words: The question's words in the turn.
-        near_words: The question's words within six turns.
+        near_words: The question's words within five turns.
         vector: Nearness in meaning.
-        near_vectors: Nearness in meaning of the turns within six turns.
+        near_vectors: Nearness in meaning of the turns within five turns.
         substance: Length, up to twenty words: a greeting answers nothing.
         before: The score of the turn before, as a share.
         after: The score of the turn after, as a share.
@@ -47,8 +47,8 @@ class Weights:
 
     words: float = 0.75
     near_words: float = 1.5
-    vector: float = 1.75
-    near_vectors: float = 0.5
+    vector: float = 1.5
+    near_vectors: float = 0.8
     substance: float = 2.0
     before: float = 0.1
     after: float = 0.25
