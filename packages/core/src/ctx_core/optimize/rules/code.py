@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.content import ContentType, Detection
@@ -19,7 +20,7 @@ _INTERPRETERS: Final = {
     "node": "javascript",
     "deno": "typescript",
 }
-_NUMBERED: Final = re.compile(r"\s*\d+(?:\t|→|\s\|\s|: | {2})")
+_NUMBERED: Final = re.compile(r"\s*(\d+)(?:\t|→|\s\|\s|:\s?| {2}|$)")
 _LOOKS: Final = re.compile(
     r".*(?:[{};(,\[]|\)|\):|:|\"\"\")\s*$|\s{2,}\S|\s*(?://|/\*|\*|#|--)|@\w|[\w.]+ = \S|[\w.]+\(.*\)\s*$"
 )
@@ -56,6 +57,7 @@ def code(sample: Sample) -> Detection | None:
 
 
 def _without_numbers(lines: Sequence[str]) -> Sequence[str]:
-    if len(lines) > 1 and sum(1 for line in lines if _NUMBERED.match(line)) >= 0.8 * len(lines):
-        return [_NUMBERED.sub("", line, count=1) for line in lines]
-    return lines
+    """Drop the line numbers that a viewer puts before lines, if they count up by one."""
+    numbers = [int(match[1]) for line in lines if (match := _NUMBERED.match(line))]
+    steps = sum(1 for before, after in pairwise(numbers) if after == before + 1)
+    return [_NUMBERED.sub("", line, count=1) for line in lines] if steps >= max(2, 0.6 * len(lines)) else lines

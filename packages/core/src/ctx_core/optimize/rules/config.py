@@ -24,7 +24,7 @@ _SECTION: Final = re.compile(r"\s*\[\[?[\w.\-\"' :/*]+\]\]?\s*(?:[#;].*)?$")
 _ASSIGNED: Final = re.compile(r"\s*(?:export )?[\w.\-\"/]+\s*=\s*\S?")
 _ENV: Final = re.compile(r"(?:export )?[A-Za-z_][A-Za-z0-9_.]*=[^=]|#")
 _YAML: Final = re.compile(r"\s*(?:- )*[\w.\-/\"'$*<]+:(?:\s|$)|\s*- \S|\s*#|---\s*$|\.\.\.\s*$|\s+\S")
-_YAML_KEY: Final = re.compile(r"\s*(?:- )*[\w.\-/\"'$]+:(?:\s+\S.*)?$")
+_YAML_KEY: Final = re.compile(r"\s*(?:- )*(?!\d+:)[\w.\-/\"'$]+:(?:\s+\S.*)?$")
 _YAML_SENTENCE: Final = re.compile(r"\s*(?:- )*\w+:\s+\w+ .*[.!?]$")
 
 
