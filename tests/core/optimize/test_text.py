@@ -53,13 +53,15 @@ Coffee is a drink that many people like. [… 2 sentences]
 
 ## Water
 
-[… 5 parts]
+Water matters to the taste. The water should be 93 degrees, never boiling. [… 2 sentences]
+
+- Use soft water.
 - Use 60 grams per litre.
-[… 1 item]
+- Pour slowly.
 
 ## Faults
 
-[… 1 sentence] If the pump reports error E17, unplug it for 30 seconds. [… 1 sentence]
+The cup may be sour. If the pump reports error E17, unplug it for 30 seconds. [… 1 sentence]
 
 ```sh
 brew --temp 93
