@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.log.excerpt import excerpt, opening
-from ctx_core.optimize.compressors.log.rank import Tier, tiers
+from ctx_core.optimize.compressors.log.rank import BUDGETED, NATURAL, Tier, tiers
 from ctx_core.optimize.compressors.log.runners import is_rule
 from ctx_core.optimize.compressors.log.severity import is_passing
 
@@ -32,7 +32,7 @@ def choose(
     They and the notes between them take at most `room` tokens; None asks for the natural level.
     """
     lines = log.lines
-    ranked = tiers(log, templates, query, natural=room is None)
+    ranked = tiers(log, templates, query, NATURAL if room is None else BUDGETED)
     kept = _all(lines, ranked) if room is None else _within(room, counter, lines, ranked)
     return kept | _bridges(log, kept)
 

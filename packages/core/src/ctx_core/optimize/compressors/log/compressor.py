@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Below this many tokens, a legend takes the place of what it explains.
 _WITH_LEGEND: Final = 80
+# No log fills its tokens better than this.
+_CHARS_PER_TOKEN: Final = 12
 
 
 class LogCompressor:
@@ -33,7 +35,7 @@ class LogCompressor:
 
 def _lossless(log: Log, budget: Budget) -> Compressed | None:
     """Return the log with every line, if resolving escapes and cutting headers is enough."""
-    if budget.max_tokens is None:
+    if budget.max_tokens is None or len(log.shown) > _CHARS_PER_TOKEN * budget.max_tokens:
         return None
     if budget.fits(log.shown):
         return Compressed(text=log.shown, omissions=tuple(passed_states(log)))

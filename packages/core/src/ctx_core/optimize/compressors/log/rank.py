@@ -19,22 +19,18 @@ if TYPE_CHECKING:
     from ctx_core.optimize.compressors.log.reading import Log
     from ctx_core.optimize.compressors.log.traces import Frame
 
-_REACH: Final = 16
-_NATURAL_REACH: Final = 3
-_NEAR: Final = 2
 _FEW_VARIANTS: Final = 8
-_VARIANTS: Final = 200
-_NATURAL_VARIANTS: Final = 40
+_VERDICT_VARIANTS: Final = 500
 _REPEATS: Final = 64
-_NATURAL_NOVELTY: Final = 1 / 12
+_FEW_HITS: Final = 20
+# A third of the words are new, or more.
 _NOVEL: Final = 1 / 3
-_BURST: Final = 50
+# Errors this close together are one burst, and the first of them is its cause.
+_BURST_LINES: Final = 50
 _CAUSE: Final = 2.0
 _ONCE: Final = 1.5
 _WARNED: Final = 2.0
 _FRAME: Final = 0.1
-_NATURAL_FRAME: Final = 0.2
-_FEW_HITS: Final = 20
 _TERM: Final = re.compile(r"[\w.-]{4,}")
 _COMMON: Final = frozenset(
     "this that what when which where does have with from build fail failed failure error errors happened there about could should would were been into your more".split()  # noqa: SIM905 - words read better in a row
@@ -70,55 +66,96 @@ class Tier:
     share: float = 1.0
 
 
-def tiers(log: Log, templates: list[Template], query: str | None, *, natural: bool) -> Iterator[Tier]:
-    """Yield the tiers of a log, most valuable first; at the natural level, only what is kept there."""
-    lines = log.lines
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How far around its signals a log is kept.
+
+    Args:
+        near: Lines before and after a head, kept before its variants.
+        far: Lines before and after a head, kept after them.
+        variants: The most lines of a template that count as distinct errors; beyond, they are a flood.
+        novelty: The least novelty of a line that is kept for being new.
+        frame: The least worth of a frame.
+        repeats: Whether room that is left goes to repetition.
+    """
+
+    near: int
+    far: int
+    variants: int
+    novelty: float
+    frame: float
+    repeats: bool
+
+
+NATURAL: Final = Extent(near=3, far=0, variants=40, novelty=1 / 12, frame=0.2, repeats=False)
+"""Without a budget: noise folded, every signal kept."""
+BUDGETED: Final = Extent(near=2, far=16, variants=200, novelty=0.0, frame=0.0, repeats=True)
+"""Within a budget: as much as there is room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """What everything else in a log is ranked around."""
+
+    verdicts: list[Candidate]
+    errors: list[Candidate]
+    worst: list[Template]
+    ends: list[int]
+    eventful: bool
+
+
+def tiers(log: Log, templates: list[Template], query: str | None, extent: Extent) -> Iterator[Tier]:
+    """Yield the tiers of a log, most valuable first."""
+    heads = _heads(log, templates)
+    around = [] if heads.eventful else [*heads.verdicts, *heads.errors]
+    few, many = (_countable(heads.worst, most) for most in (_FEW_VARIANTS, extent.variants))
+    found = frames(log.lines, templates)
+    framed = {frame.line for frame in found}
+    unframed = [template for template in templates if template.mask and template.first not in framed]
+    yield Tier(heads.verdicts)
+    yield Tier([*heads.errors, *_variants(log.lines, few, heads.ends)])
+    yield Tier([*_failed_steps(heads.verdicts, log), *_around(around, log.lines, extent.near)], share=0.3)
+    yield Tier(list(_variants(log.lines, many, heads.ends)), share=0.5)
+    yield Tier([*_around(around, log.lines, extent.far), *_of_traces(found, extent.frame)])
+    yield Tier(list(_matching(log.lines, query)))
+    yield Tier(list(_news(unframed, extent.novelty)))
+    if extent.repeats:
+        yield Tier(list(_repeats(unframed)))
+
+
+def _heads(log: Log, templates: list[Template]) -> _Heads:
     rated: dict[Severity, list[Template]] = {rating: [] for rating in Severity}
     for template in templates:
         rated[template.severity].append(template)
     verdicts, errors, alarms = rated[Severity.VERDICT], rated[Severity.ERROR], rated[Severity.ALARM]
-    eventful = is_event_log(lines, templates, stamped=log.header.stamped > 0)
+    eventful = is_event_log(log.lines, templates, stamped=log.header.stamped > 0)
     worst = [*verdicts, *errors] if eventful else [*verdicts, *errors, *alarms]
-    if eventful:
+    if eventful:  # a word of alarm says little where every event has a level
         alarms = [template for template, novelty in zip(alarms, novelties(alarms), strict=True) if novelty >= _NOVEL]
-    heads = [*errors, *alarms]
-    ends = sorted(index for template in verdicts for index in (template.first, template.last))
-    last = [Candidate(it.last, _nearness(it.last, ends)) for it in verdicts]
-    first = list(_heads(heads, ends))
-    few = [template for template in worst if template.count <= _FEW_VARIANTS]
-    yield Tier(last)
-    yield Tier([*first, *_variants(lines, few, ends)])
-    if not eventful:
-        near = _around([*last, *first], lines, _NATURAL_REACH if natural else _NEAR)
-        yield Tier([*_failed_steps(last, log), *near], share=0.3)
-    most = _NATURAL_VARIANTS if natural else _VARIANTS
-    many = [template for template in worst if template.count <= most or template.severity is Severity.VERDICT]
-    yield Tier(list(_variants(lines, many, ends)), share=0.5)
-    found = frames(lines, templates)
-    further = [] if eventful or natural else _around([*last, *first], lines, _REACH)
-    yield Tier([*further, *_of_traces(found, natural=natural)])
-    yield Tier(list(_matching(lines, query)))
-    framed = {frame.line for frame in found}
-    unframed = [template for template in templates if template.mask and template.first not in framed]
-    yield Tier(list(_news(unframed, _NATURAL_NOVELTY if natural else 0.0)))
-    if not natural:
-        yield Tier(list(_repeats(unframed)))
+    ends = sorted(number for template in verdicts for number in (template.first, template.last))
+    last = [Candidate(template.last, _nearness(template.last, ends)) for template in verdicts]
+    return _Heads(last, list(_causes_first([*errors, *alarms], ends)), worst, ends, eventful)
 
 
-def _heads(templates: list[Template], ends: list[int]) -> Iterator[Candidate]:
+def _causes_first(templates: list[Template], ends: list[int]) -> Iterator[Candidate]:
     """Yield the errors, the first of a burst before the follow-ups that it caused."""
     ordered = sorted(zip((it.first for it in templates), novelties(templates), strict=True))
-    start = 0
-    for place, (number, novelty) in enumerate(ordered):
-        if place and number - ordered[place - 1][0] > _BURST:
-            start = place
-        yield Candidate(number, _nearness(number, ends) * (_NOVEL + novelty) * (_CAUSE if place == start else 1))
+    previous = -_BURST_LINES - 1
+    for number, novelty in ordered:
+        weight = _CAUSE if number - previous > _BURST_LINES else 1.0
+        yield Candidate(number, _nearness(number, ends) * (_NOVEL + novelty) * weight)
+        previous = number
 
 
-def _nearness(index: int, ends: list[int]) -> float:
+def _countable(templates: Iterable[Template], most: int) -> list[Template]:
+    """Return the templates that are no flood; every failing test counts."""
+    return [it for it in templates if it.count <= (_VERDICT_VARIANTS if it.severity is Severity.VERDICT else most)]
+
+
+def _nearness(number: int, ends: list[int]) -> float:
     """Weigh an error by how soon a verdict follows: the errors of the step that failed say why."""
-    at = bisect_left(ends, index)
-    distance = ends[at] - index if at < len(ends) else 10_000
+    at = bisect_left(ends, number)
+    distance = ends[at] - number if at < len(ends) else 10_000
     return 1 / (1 + log2(1 + distance / 8))
 
 
@@ -149,9 +186,9 @@ def _around(heads: Iterable[Candidate], lines: Sequence[str], reach: int) -> Ite
                 yield Candidate(number, head.worth / distance, beside=True)
 
 
-def _of_traces(found: Iterable[Frame], *, natural: bool) -> Iterator[Candidate]:
+def _of_traces(found: Iterable[Frame], least: float) -> Iterator[Candidate]:
     for frame in found:
-        if not natural or frame.worth >= _NATURAL_FRAME:
+        if frame.worth >= least:
             yield Candidate(frame.line, frame.worth * _FRAME)
             if frame.has_source:
                 yield Candidate(frame.line + 1, frame.worth * _FRAME, beside=True)

@@ -22,15 +22,20 @@ class Severity(IntEnum):
 
 # The patterns read a line in lower case, and only where a word of it asks for them.
 _PASSING: Final = re.compile(
-    r"\.\.\. ?(?:ok|ignored|skipped|passed)\b|(?<!\d )\b(?:passed|skipped|xfail(?:ed)?)(?:\s+\[|\s*$)|[✓✔√]|^\s*(?:--- (?:pass|skip)|=== (?:run|pause|cont|name)|ok\s|pass\b|test result: ok)"
+    r"\.\.\. ?(?:ok|ignored|skipped|passed)\b|(?:::\S+|\s>\s.+) (?:passed|skipped|xfail(?:ed)?)\b|[✓✔√]|(?<!\.)\.{3,}+\s*(?:passed|skipped|ok)\s*$"
+    r"|^\s*(?:--- (?:pass|skip)|=== (?:run|pause|cont|name)|ok\s|pass\b|test result: ok)"
 )
+_FAILING: Final = re.compile(r"[1-9]\d* (?:\w+ )?fail|[✗✘✖❌]")
 _SCRIPT: Final = re.compile(
-    r"\s*(?:\++ )?(?:echo|printf|trap|print\(|logger\.|console\.|raise |throw |except\b|catch\b|assert |if |elif |return |def |#[ !]|// |set [-+])"
+    r"\s*(?:\++ )?(?:echo|printf|trap|print\(|logger\.|console\.|raise |throw |except\b|catch\b|assert |if |elif |return (?!code|value|status)|def |#[ !]|// |set [-+])"
 )
 _NOUN: Final = r"(?:errors?|fail(?:ed|ures?|ing|s)?|exceptions?|problems?|vulnerabilit\w+|conflicts?|warnings?|crash\w*|alerts?|issues?|passed)\b"
 _DENIED: Final = re.compile(
     rf"(?:0(?<![\d.,]0)|\b(?:no|zero|without(?: any)?|ignor(?:e|es|ed|ing)|suppress\w*|any|if)) (?:\w+ )?{_NOUN}"
     r"|(?:errors?|fail(?:ed|ures?|ing)?|exceptions?|warnings?|problems?|code|status)(?: ?[:=] ?| )(?:0(?=$|[,;)\]}|\s])|(?:no|none|null|<?nil>?|false|\[\]|\{\}|\"\"|'')\s*(?=$|[,;)\]}|]))"
+)
+_SHOUTED: Final = re.compile(
+    r"(?:\S+ +){0,3}?[\[<(]?(?<!\d )(?:ERROR|FATAL|SEVERE|CRITICAL|EMERG|ALERT|PANIC)[\]>):]*\s"
 )
 _ANY_CASE_DENIED: Final = re.compile(_DENIED.pattern, re.IGNORECASE)
 _ZERO: Final = re.compile(r"0(?<![\d.,]0)(?![\d.])")
@@ -76,9 +81,11 @@ def severity(line: str, signs: int) -> Severity:
     if len(line) > _CLOSELY:
         return Severity.ALARM if signs & Sign.STRONG else _mild(signs)
     low = line.lower()
-    if _SCRIPT.match(low) or "|| {" in low or ">&2" in low or (signs & Sign.PASSING and _PASSING.search(low)):
+    if _is_meant_to_be_there(low, signs):
         return Severity.CALM
     if signs & (Sign.STRONG | Sign.WARNING) and (signs & Sign.DENIAL or _ZERO.search(low)) and _DENIED.search(low):
+        if _SHOUTED.match(line):
+            return Severity.ERROR
         rest = _ANY_CASE_DENIED.sub("", line)
         signs, low = signs_of(rest), rest.lower()
     if not signs & (Sign.STRONG | Sign.PHRASE):
@@ -94,6 +101,13 @@ def severity(line: str, signs: int) -> Severity:
     return Severity.ERROR if _LEVEL.match(low) else Severity.ALARM
 
 
+def _is_meant_to_be_there(low: str, signs: int) -> bool:
+    """Say whether a line is a script's source, or reports a test that passed."""
+    if _SCRIPT.match(low) or "|| {" in low or ">&2" in low:
+        return True
+    return bool(signs & Sign.PASSING and _PASSING.search(low) and not _FAILING.search(low))
+
+
 def _mild(signs: int) -> Severity:
     if signs & Sign.WARNING:
         return Severity.WARNING
@@ -106,7 +120,8 @@ def _is_softened(low: str) -> bool:
 
 def is_passing(line: str) -> bool:
     """Say whether a line reports a test or check that passed."""
-    return bool(_PASSING.search(line.lower()))
+    low = line.lower()
+    return bool(_PASSING.search(low)) and not _FAILING.search(low)
 
 
 def alarm(line: str, start: int, end: int) -> int | None:
