@@ -111,6 +111,7 @@ def test_reasons_in_free_text_have_their_place():
         ("Checkout errors caused Orders database.", Verdict.CONTRADICTED),
         ("Checkout errors were caused by Connection pool.", Verdict.SUPPORTED),
         ("Name server led to Checkout errors.", Verdict.UNFOUNDED),
+        ("It failed because a nightly vacuum led to locked orders.", Verdict.SUPPORTED),
         ("Checkout errors occur because of the Connection pool.", Verdict.SUPPORTED),
         ("It failed due to the Orders database.", Verdict.SUPPORTED),
         ("The Orders database is slow because of Checkout errors.", Verdict.CONTRADICTED),
@@ -140,6 +141,37 @@ def test_what_the_budget_cut_is_not_called_invented():
     nothing = render(outage(), max_tokens=0)
     assert [found for _, found in verdicts("The reason is not available.", nothing)] == [Verdict.CUT]
     assert [found for _, found in verdicts("See db-7.", nothing)] == [Verdict.CUT]
+
+
+def test_reasons_of_a_hub_belong_to_their_own_branch():
+    told = {"The lift stands still.": "its rope is worn", "The lobby is dark.": "a fuse blew at noon"}
+    nodes = [Node(node_id=f"seen{n}", title=title) for n, title in enumerate(told)]
+    causes = [Node(node_id=f"why{n}", title=f"Finding {n}") for n in range(2)]
+    relations = [
+        relation
+        for n, why in enumerate(told.values())
+        for relation in (
+            Relation(
+                source_node_id="house", target_node_id=f"seen{n}", relation_type="SEEN", semantic_class="evidential"
+            ),
+            Relation(
+                source_node_id=f"seen{n}",
+                target_node_id=f"why{n}",
+                relation_type="BECAUSE",
+                semantic_class="causal",
+                rationale=why,
+            ),
+        )
+    ]
+    house = Node(node_id="house", title="House report")
+    shown = render(Bundle(root_node_id="house", nodes=[house, *nodes, *causes], relations=relations))
+    assert [v for _, v in verdicts("The lift stands still because its rope is worn.", shown)] == [Verdict.SUPPORTED]
+    assert [v for _, v in verdicts("The lift stands still because a fuse blew at noon.", shown)] == [
+        Verdict.CONTRADICTED
+    ]
+    assert [v for _, v in verdicts("The house report says so because a fuse blew at noon.", shown)] == [
+        Verdict.SUPPORTED
+    ]
 
 
 def test_a_reason_that_only_the_summary_shows_is_shown():

@@ -13,7 +13,7 @@ from ctx_core.graph.evidence import Evidence
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ctx_core.graph.facts import Fact
+    from ctx_core.graph.facts import Fact, Match
     from ctx_core.graph.model import Bundle, Relation
     from ctx_core.graph.render import RenderedContext
 
@@ -136,31 +136,33 @@ def _judged(claimed: Claimed, evidence: Evidence) -> Claim | None:
 
 def _reason(claimed: Claimed, evidence: Evidence) -> Claim | None:
     """Return the verdict on a reason; None for a sentence that only might have been one, and is none."""
-    causes = evidence.nodes_named(claimed.text)
-    if claimed.is_stated and evidence.is_only_named(claimed.text, causes):
-        effects = [node_id for node_id in evidence.nodes_named(claimed.subject) if node_id not in causes]
-        return _caused(claimed, evidence, causes, effects or [evidence.bundle.root_node_id])
     subjects = evidence.nodes_named(claimed.subject)
     near = [match for match in evidence.facts.near(claimed.text, about=subjects) if match.coverage >= _MOSTLY_TOLD]
     same = [match for match in near if match.similarity >= _SAME and not match.is_opposed]
     if same:
-        best = max(
-            same,
-            key=lambda match: (
-                round(match.similarity + match.coverage, 1),
-                evidence.is_about(match.fact, subjects),
-                evidence.shows(match.fact),
-            ),
-        )
-        return _on_fact(claimed, best.fact, evidence, is_about=evidence.is_about(best.fact, subjects))
+        return _on_fact(claimed, _nearest(same, evidence, subjects), evidence, subjects)
+    causes = evidence.nodes_named(claimed.text)
+    if claimed.is_stated and evidence.is_only_named(claimed.text, causes):
+        effects = [node_id for node_id in evidence.nodes_named(claimed.subject) if node_id not in causes]
+        return _caused(claimed, evidence, causes, effects or [evidence.bundle.root_node_id])
     opposed = next((match for match in near if match.is_opposed and match.similarity >= _ALIKE), None)
     if opposed is not None and (claimed.is_stated or opposed.similarity >= _SAME):
         return _claim(claimed, Verdict.CONTRADICTED, f"stated is: {opposed.fact.text}", fact=opposed.fact)
     return _claim(claimed, Verdict.UNFOUNDED, "no fact comes near") if claimed.is_stated else None
 
 
-def _on_fact(claimed: Claimed, fact: Fact, evidence: Evidence, *, is_about: bool) -> Claim:
-    if not is_about:
+def _nearest(matches: Sequence[Match], evidence: Evidence, subjects: Sequence[str]) -> Fact:
+    """Return the nearest fact; of several as near, one about the subjects, and one that is shown."""
+
+    def rank(match: Match) -> tuple[float, bool, bool]:
+        nearness = round(match.similarity + match.coverage, 1)
+        return nearness, evidence.is_about(match.fact, subjects), evidence.shows(match.fact)
+
+    return max(matches, key=rank).fact
+
+
+def _on_fact(claimed: Claimed, fact: Fact, evidence: Evidence, subjects: Sequence[str]) -> Claim:
+    if not evidence.is_about(fact, subjects):
         names = " and ".join(repr(evidence.title(node_id)) for node_id in fact.node_ids)
         return _claim(claimed, Verdict.CONTRADICTED, f"this is stated of {names}", fact=fact)
     if evidence.shows(fact):

@@ -56,7 +56,7 @@ _AFTER: Final = re.compile(
     r"|on the grounds that|given that|seeing that|since(?! \d)|stems from|results? from)(?!\w):?",
     re.IGNORECASE,
 )
-_FORWARD: Final = r"caused|causes|led to|leads to|triggered|triggers|resulted in|results in|brought about|produced"
+_FORWARD: Final = r"caused|causes|led to|leads to|triggered|triggers|resulted in|results in|brought about"
 _BACKWARD: Final = (
     r"(?:was|were|is|are) (?:caused|triggered|brought about|produced) by|resulted from|results from|came from"
 )
@@ -143,17 +143,16 @@ def _in_sentence(text: str, masked: str, span: tuple[int, int], *, is_stated: bo
     if absence:
         yield _claim(ClaimKind.ABSENCE, text, span, absence.span())
         return
-    direction = _DIRECTION.search(masked, start, end)
-    if direction:
-        sides = text[start : direction.start()].strip(), text[direction.end() : end].strip()
-        cause, effect = sides[::-1] if direction["back"] else sides
-        yield replace(_claim(ClaimKind.CAUSE, text, span, span), cause=cause, effect=effect)
-        return
     cues = [cue.span() for cue in _AFTER.finditer(masked, start, end)]
-    if cues:
-        ends = [begin for begin, _ in cues[1:]] + [end]
-        for (_, begin), stop in zip(cues, ends, strict=True):
-            yield _claim(ClaimKind.REASON, text, span, (begin, stop))
+    stops = [begin for begin, _ in cues] + [end]
+    direction = _DIRECTION.search(masked, start, stops[0])
+    if direction and direction.end() < stops[0]:
+        sides = text[start : direction.start()].strip(), text[direction.end() : stops[0]].strip()
+        cause, effect = sides[::-1] if direction["back"] else sides
+        yield replace(_claim(ClaimKind.CAUSE, text, span, (start, stops[0])), cause=cause, effect=effect)
+    for (_, begin), stop in zip(cues, stops[1:], strict=True):
+        yield _claim(ClaimKind.REASON, text, span, (begin, stop))
+    if cues or direction:
         return
     conclusion = _CONCLUSION.search(masked, start, end)
     if conclusion and text[start : conclusion.start()].strip():

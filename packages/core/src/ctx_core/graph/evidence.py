@@ -42,8 +42,7 @@ class Evidence:
                 self._lines[section.relation_id] += f"{section.text}\n"
         self._named = {section.node_id for section in rendered.sections}
         self._by_alias = {alias: node_id for node_id, alias in rendered.aliases.items()}
-        self._spine_nodes = frozenset(rendered.spine.node_ids)
-        self._spine_relations = frozenset(relation.relation_id for relation in rendered.spine.relations)
+        self._spine = rendered.spine
 
     @cached_property
     def shows_reason(self) -> bool:
@@ -91,7 +90,7 @@ class Evidence:
         names: dict[str, list[str]] = defaultdict(list)
         for node in self.bundle.nodes:
             names[node.node_id.lower()].append(node.node_id)
-            title = node.title.strip().lower()
+            title = node.title.lower().strip(" .!?")
             if len(title) >= _LEAST_TITLE and title != node.node_id.lower():
                 names[title].append(node.node_id)
         return names
@@ -137,7 +136,26 @@ class Evidence:
         subjects = set(node_ids) - set(self.nodes_named(fact.text))
         if not subjects or not subjects.isdisjoint(fact.node_ids):
             return True
-        return fact.relation_id in self._spine_relations and not self._spine_nodes.isdisjoint(subjects)
+        branches = {self._branches.get(node_id) for node_id in fact.node_ids} - {None}
+        on_spine = any(relation.relation_id == fact.relation_id for relation in self._spine.relations)
+        return on_spine and any(
+            node_id == self._root or self._branches.get(node_id) in branches for node_id in subjects
+        )
+
+    @cached_property
+    def _root(self) -> str:
+        return self._spine.node_ids[0]
+
+    @cached_property
+    def _branches(self) -> dict[str, int]:
+        """The branch of the spine that each of its nodes lies on; branches meet at the root alone."""
+        branches: dict[str, int] = {}
+        for number, relation in enumerate(self._spine.relations):
+            ends = [end for end in (relation.source_node_id, relation.target_node_id) if end != self._root]
+            branch = next((branches[end] for end in ends if end in branches), number)
+            for end in ends:
+                branches.setdefault(end, branch)
+        return branches
 
     def leads(self, cause: str, effect: str) -> Relation | None:
         """Return the last relation of the shortest explained way from a cause to an effect, if there is one."""
