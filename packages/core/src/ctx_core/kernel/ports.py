@@ -107,8 +107,13 @@ class GraphStore(Protocol):
         """Return those of the nodes that exist, by id."""
         ...
 
-    def relations(self, node_ids: Collection[str], *, direction: Direction, limit: int) -> Adjacency:
-        """Return at most `limit` relations per node and direction, the most explanatory first; both ends exist."""
+    def relations(
+        self, node_ids: Collection[str], *, direction: Direction, limit: int, among: Collection[str] | None = None
+    ) -> Adjacency:
+        """Return at most `limit` relations per node and direction, the most explanatory first; both ends exist.
+
+        With `among`, only those whose other end is one of these nodes count.
+        """
         ...
 
     def scan(self) -> Iterator[Node | Relation]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ctx_core.kernel.ports import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from ctx_core.graph.model import Node, Relation
     from ctx_core.kernel.ports import GraphStore
@@ -66,14 +66,20 @@ class _Walk:
         self.nodes.update((node_id, found[node_id]) for node_id in wanted if node_id in found)
         return [node_id for node_id in wanted if node_id in found]
 
-    def read(self, frontier: list[str]) -> dict[str, str]:
-        """Read the relations of a frontier, and return the unknown nodes behind them, each with the node it was seen from."""
-        around = self._graph.relations(frontier, direction=self._direction, limit=self._bounds.max_relations)
+    def read(self, node_ids: list[str], *, among: Collection[str] | None = None) -> tuple[Relation, ...]:
+        """Read the relations of nodes, or those of them that lead to some nodes."""
+        around = self._graph.relations(
+            node_ids, direction=self._direction, limit=self._bounds.max_relations, among=among
+        )
         self.crowded |= around.crowded
         self.relations.update({relation.relation_id: relation for relation in around.relations})
+        return around.relations
+
+    def look(self, frontier: list[str]) -> dict[str, str]:
+        """Return the unknown nodes behind a frontier, each with the node it was seen from."""
         here = set(frontier)
         seen: dict[str, str] = {}
-        for relation in around.relations:
+        for relation in self.read(frontier):
             ends = (relation.source_node_id, relation.target_node_id)
             for near, far in (ends, ends[::-1]):
                 if near in here and far not in self.nodes:
@@ -82,9 +88,9 @@ class _Walk:
 
     def step(self, frontier: list[str]) -> list[str]:
         """Go one relation further, and return the nodes newly reached."""
-        seen = self.read(frontier)
+        seen = self.look(frontier)
         room = max(0, self._bounds.max_nodes - len(self.nodes))
-        self.is_cut |= len(seen) > room
+        self.is_cut = len(seen) > room
         reached = self.start(list(seen)[:room])
         self.came_from.update((node_id, seen[node_id]) for node_id in reached)
         return reached
@@ -117,12 +123,12 @@ def neighborhood(
     aside = walk.start(beside)
     frontier = walk.start(roots)
     for _ in range(bounds.depth):
-        if not frontier:
+        if not frontier or walk.is_cut:
             break
         frontier = walk.step(frontier)
     # The outermost nodes may point back inside, and those beside into it.
     if unread := [*aside, *frontier]:
-        walk.read(unread)
+        walk.read(unread, among=walk.nodes)
     return walk.result()
 
 

@@ -233,6 +233,13 @@ class GraphStoreSuite:
         assert [relation.target_node_id for relation in around.relations] == ["n29", "n0", "n1"]
         assert around.crowded == {"hub"}
 
+    def test_a_hub_can_be_asked_for_what_leads_to_some_nodes_alone(self, graph: GraphStore) -> None:
+        graph.write([a_write("hub", "1"), *(a_write(f"n{number}", "1") for number in range(9))])
+        graph.write([a_relation("hub", f"n{number}", sequence=number) for number in range(9)])
+        around = graph.relations(["hub"], direction=Direction.BOTH, limit=2, among=["n8", "n7"])
+        assert [relation.target_node_id for relation in around.relations] == ["n7", "n8"]
+        assert around.crowded == frozenset()
+
     def test_scans_every_node_and_relation_that_exists(self, graph: GraphStore) -> None:
         graph.write([a_write("a", "1"), a_write("gone", "1"), a_relation("a", "later")])
         graph.write([a_write("gone", "2", Effect.REMOVE)])

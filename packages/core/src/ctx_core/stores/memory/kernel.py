@@ -133,7 +133,9 @@ class MemoryGraphStore:
         found = {node_id: self._registers[EntityKind.NODE].get(node_id) for node_id in node_ids}
         return {node_id: as_node(node_id, state.values) for node_id, state in found.items() if state and state.is_live}
 
-    def relations(self, node_ids: Collection[str], *, direction: Direction, limit: int) -> Adjacency:
+    def relations(
+        self, node_ids: Collection[str], *, direction: Direction, limit: int, among: Collection[str] | None = None
+    ) -> Adjacency:
         """Return the most explanatory relations of each node."""
         ways = (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
         kept: dict[str, Relation] = {}
@@ -141,7 +143,8 @@ class MemoryGraphStore:
         with self._tables.transaction():
             for node_id in node_ids:
                 for way in ways:
-                    ids = self._most_salient(self._around.get((way, node_id), frozenset()))
+                    around = self._around.get((way, node_id), frozenset())
+                    ids = self._most_salient(around if among is None else self._leading_to(around, way, set(among)))
                     crowded |= {node_id} if len(ids) > limit else set()
                     kept.update((relation_id, self._relation(relation_id)) for relation_id in ids[:limit])
         return Adjacency(relations=tuple(kept.values()), crowded=frozenset(crowded))
@@ -155,6 +158,11 @@ class MemoryGraphStore:
 
     def _relation(self, relation_id: str) -> Relation:
         return as_relation(relation_id, self._registers[EntityKind.RELATION][relation_id].values)
+
+    def _leading_to(self, relation_ids: Collection[str], way: Direction, among: set[str]) -> list[str]:
+        far = 1 if way is Direction.OUT else 0
+        relations = self._registers[EntityKind.RELATION]
+        return [relation_id for relation_id in relation_ids if ends(relations[relation_id])[far] in among]
 
     def _most_salient(self, relation_ids: Collection[str]) -> list[str]:
         relations, nodes = self._registers[EntityKind.RELATION], self._registers[EntityKind.NODE]

@@ -78,7 +78,7 @@ _AROUND: Final = """
 UNWIND $ids AS id
 MATCH (n:CtxNode {{space: $space, node_id: id}}) WHERE n.live
 CALL (n) {{
-    MATCH (n){way}(m:CtxNode) WHERE m.live
+    MATCH (n){way}(m:CtxNode) WHERE m.live AND ($among IS NULL OR m.node_id IN $among)
     RETURN e ORDER BY e.rank, e.sequence, e.relation_id LIMIT $limit
 }}
 RETURN id, e.relation_id, e.values
@@ -117,13 +117,15 @@ class Neo4jGraphStore:
         rows = self._connection.read(lambda transaction: self._rows(transaction, _NODES, ids=list(node_ids)))
         return {node_id: as_node(node_id, Register.from_json(state).values) for node_id, state in rows}
 
-    def relations(self, node_ids: Collection[str], *, direction: Direction, limit: int) -> Adjacency:
+    def relations(
+        self, node_ids: Collection[str], *, direction: Direction, limit: int, among: Collection[str] | None = None
+    ) -> Adjacency:
         """Return the most explanatory relations of each node."""
         kept: dict[str, Relation] = {}
         crowded: set[str] = set()
         for query in _WAYS[direction]:
             counts: dict[str, int] = {}
-            for node_id, relation_id, values in self._around(query, node_ids, limit):
+            for node_id, relation_id, values in self._around(query, node_ids, limit, among):
                 counts[node_id] = counts.get(node_id, 0) + 1
                 if counts[node_id] > limit:
                     crowded.add(node_id)
@@ -142,9 +144,12 @@ class Neo4jGraphStore:
         """Close all connections."""
         self._connection.close()
 
-    def _around(self, query: str, node_ids: Collection[str], limit: int) -> list[list[Any]]:
+    def _around(
+        self, query: str, node_ids: Collection[str], limit: int, among: Collection[str] | None
+    ) -> list[list[Any]]:
+        inside = None if among is None else list(among)
         return self._connection.read(
-            lambda transaction: self._rows(transaction, query, ids=list(node_ids), limit=limit + 1)
+            lambda transaction: self._rows(transaction, query, ids=list(node_ids), limit=limit + 1, among=inside)
         )
 
     def _merge_nodes(self, transaction: ManagedTransaction, writes: Sequence[Write]) -> None:

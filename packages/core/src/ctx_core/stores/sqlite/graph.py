@@ -26,6 +26,7 @@ FROM json_each(:ids) AS ids JOIN relations AS r ON r.relation_id IN (
     WHERE x.{near} = ids.value AND x.live
       AND EXISTS (SELECT 1 FROM nodes AS n WHERE n.node_id = x.{far} AND n.live)
       AND EXISTS (SELECT 1 FROM nodes AS n WHERE n.node_id = x.{near} AND n.live)
+      AND (:among IS NULL OR x.{far} IN (SELECT value FROM json_each(:among)))
     ORDER BY x.rank, x.sequence, x.relation_id LIMIT :limit + 1
 )
 """
@@ -61,13 +62,17 @@ class SqliteGraphStore:
             ).fetchall()
         return {node_id: as_node(node_id, Register.from_json(state).values) for node_id, state in rows}
 
-    def relations(self, node_ids: Collection[str], *, direction: Direction, limit: int) -> Adjacency:
+    def relations(
+        self, node_ids: Collection[str], *, direction: Direction, limit: int, among: Collection[str] | None = None
+    ) -> Adjacency:
         """Return the most explanatory relations of each node."""
         kept: dict[str, Relation] = {}
         crowded: set[str] = set()
+        inside = None if among is None else as_list(among)
+        parameters = {"ids": as_list(node_ids), "limit": limit, "among": inside}
         with self._database.reading() as connection:
             for query in _WAYS[direction]:
-                rows = connection.execute(query, {"ids": as_list(node_ids), "limit": limit}).fetchall()
+                rows = connection.execute(query, parameters).fetchall()
                 counts: dict[str, int] = {}
                 for node_id, relation_id, _, _, state in sorted(rows, key=lambda row: (row[2], row[3], row[1])):
                     counts[node_id] = counts.get(node_id, 0) + 1
