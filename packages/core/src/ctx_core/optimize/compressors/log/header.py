@@ -18,7 +18,7 @@ _CLOCK: Final = "|".join(
         rf"\d\d?[-/ ]{_MONTH}[-/ ]\d{{2,4}}(?:[ :]{_TIME})?",
         rf"{_TIME}(?: [AP]M)?",
         r"\d\d?[-/.]\d\d?(?:[-/.]\d\d(?:\d\d)?)?(?=,?[ T]\d\d?:)",
-        r"\d{6} \d{6}(?= \d)",
+        r"\d{6} \d{6}(?= )",
         r"\d{10}(?:\d{3})?(?:\.\d+)?(?= )",
         r"\d{4}(?=\] | \d\d:\d\d)",
         r"\d\d[OE]\+?(?= )",  # GitLab: which stream
@@ -74,7 +74,8 @@ def without_header(lines: list[str]) -> tuple[list[str], Header]:
 
 def _cut(line: str, stamp: re.Match[str]) -> str:
     # One space belongs to the stamp; what follows is the indentation of the message.
-    rest = line[len(stamp[0].rstrip()) :].removeprefix(" ")
+    stamped = stamp[0].rstrip()
+    rest = line[len(stamped) :] if stamped.endswith("|") else line[len(stamped) :].removeprefix(" ")
     return stamp["before"] + rest if stamp["before"] else rest
 
 

@@ -31,7 +31,9 @@ _LIBRARY: Final = re.compile(
     r"(?:site|dist)-packages|node_modules|node:|internal/|\bjavax?\.|\b(?:jdk|sun)\.|org\.(?:junit|apache|springframework|gradle|eclipse|hibernate)"
     r"|/rustc/|\.cargo/registry|\b(?:core|std|alloc|tokio)::|/usr/(?:lib|include|local/lib|local/go)|\bruntime[./]|\bSystem\.|\bMicrosoft\.|<frozen|/lib/python|\bpluggy\b|libc\.so|\.\.\. \d+"
 )
+# How far apart the frames of one trace stand, and those of a recursion: a frame may be three lines long.
 _NEXT: Final = 4
+_PITCH: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def frames(lines: Sequence[str], templates: Iterable[Template]) -> list[Frame]:
 def _ends(shape: list[int]) -> list[int]:
     """Return where a frame first stands, and where its recursion ends, if it recurs."""
     first, last = shape[0], shape[-1]
-    recurs = 0 < last - first <= _NEXT * len(shape)
+    recurs = 0 < last - first <= _PITCH * len(shape)
     return [first, last] if recurs else [first]
 
 
