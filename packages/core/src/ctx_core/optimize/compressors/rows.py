@@ -43,7 +43,7 @@ _ALL_CLEAR: Final = re.compile(
     r"(?i)\b(?:no|0|zero|without|any)[ =:]+(?:\w+ )?(?:errors?|fail(?:ed|ures?)?|exceptions?)\b"
     r"|\b(?:errors?|fail(?:ed|ures?)|exceptions?)\w*\s*[:=,]\s*(?:0|no|none|null|false|-|\"\"|\[\]|\{\})(?![.\w])"
 )
-_VARIABLE: Final = re.compile(r"\b(?=\w*\d)\w+\b")
+_VARIABLE: Final = re.compile(r"\b[^\W\d]*\d\w*")
 _TIME: Final = re.compile(r"\"?(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?)?")
 _MISSING: Final = frozenset({"", "-", "null", "None", '""', "NaN", "nan", "Infinity", "-Infinity"})
 
@@ -260,7 +260,7 @@ def _outliers(values: list[float]) -> list[float]:
     middle = median(values)
     deviations = [abs(value - middle) for value in values]
     unit = _scale(deviations) * 1.48
-    scores = [min(1.0, max(0.0, deviation / unit - 2) / 6) for deviation in deviations]
+    scores = [0.0 if d <= 2 * unit else min(1.0, (d / unit - 2) / 6) for d in deviations]
     crowd = sum(scores) / (_RARE * len(values))
     if crowd > 1:
         scores = [score / crowd for score in scores]
@@ -275,8 +275,14 @@ def _jumps(steps: list[float]) -> list[float]:
     """Score both ends of steps that are long for this column; the far end more."""
     middle = median(steps)
     unit = _scale([abs(step - middle) for step in steps]) * 1.48
-    far = [min(1.0, max(0.0, abs(step - middle) / unit - 3) / 9) for step in steps]
-    return [max(0.8 * after, before) for before, after in zip([0.0, *far], [*far, 0.0], strict=True)]
+    usual = (middle - 3 * unit, middle + 3 * unit)
+    scores = [0.0] * (len(steps) + 1)
+    for place, step in enumerate(steps):
+        if not usual[0] <= step <= usual[1]:
+            score = min(1.0, (abs(step - middle) / unit - 3) / 9)
+            scores[place] = max(scores[place], 0.8 * score)
+            scores[place + 1] = score
+    return scores
 
 
 def _shifts(values: list[float]) -> list[float]:

@@ -262,7 +262,7 @@ class Form:
         self._has_tables = True
         self._has_patterns = self._has_patterns or "~" in heading
         # Members of an object have names to be looked up by; items of an array are instances.
-        places = range(len(rows)) if names else self._places(kept, len(rows))
+        places = range(len(rows)) if names else self._places(kept, words, len(rows))
         if len(places) < len(rows):
             for column in kept:
                 column.values = [column.values[place] for place in places]
@@ -272,11 +272,15 @@ class Form:
             return None
         return Table(f"{start}({heading})", written, cells, places, len(rows))
 
-    def _places(self, columns: Sequence[Column], total: int) -> Sequence[int]:
+    def _places(self, columns: Sequence[Column], words: Words, total: int) -> Sequence[int]:
         """Return the numbers of the rows to write: all of them, or of a long table those that differ from the rest."""
         if not self._drop_ordinary or total < _LONG_TABLE:
             return range(total)
-        cells = [self._plain_words.write_all(c.values) for c in columns if _holds_scalars(c)]
+        cells = [
+            (words if self._is_flat(column) else self._plain_words).write_all(column.values)
+            for column in columns
+            if _holds_scalars(column)
+        ]
         rows = [*map(" ".join, zip(*cells, strict=True))]
         if sum(map(len, rows)) < _LONG_TABLE_CHARS:
             return range(total)
