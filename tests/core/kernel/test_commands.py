@@ -36,6 +36,8 @@ def a_command(*changes, **fields):
         ({"changes": [{"entity_kind": "node", "entity_id": "n", "payload_json": "{"}]}, "not JSON"),
         ({"changes": [{"entity_kind": "node", "entity_id": "n", "kind": "x"}]}, "cannot be read"),
         ({"changes": ["node"]}, "not str"),
+        ({"occurred_at": "soon"}, "occurred_at"),
+        ({"occurred_at": 5}, "occurred_at"),
         ({"root_node_id": "a\0b"}, "no store can keep"),
         ({"root_node_id": "a\ud800"}, "no store can keep"),
     ],
@@ -51,6 +53,15 @@ def test_values_that_no_store_can_keep_are_refused(value):
     command = a_command(Node(node_id="n", properties={"x": value}))
     with pytest.raises(InvalidInput, match="payload"):
         _ = command.content_hash
+
+
+@pytest.mark.parametrize("levels", [150, 900, 20_000])
+def test_a_payload_that_is_nested_too_deep_is_refused(levels):
+    value: Any = "core"
+    for _ in range(levels):
+        value = [value]
+    with pytest.raises(InvalidInput, match="nested"):
+        a_command(Node(node_id="n", properties={"x": value}))
 
 
 def test_parts_of_a_graph_stand_for_their_upsert():

@@ -64,6 +64,8 @@ def test_a_command_object_and_its_fields_are_the_same(kernel):
         kernel.update_context(UpdateContext(root_node_id=ROOT, changes=a_story()), role="dev")
     with pytest.raises(InvalidInput, match="rolle"):
         kernel.update_context(root_node_id=ROOT, changes=a_story(), rolle="dev")
+    with pytest.raises(InvalidInput, match="requested_by"):
+        kernel.update_context(root_node_id=ROOT, changes=a_story(), requested_by=7)
     with pytest.raises(InvalidInput, match="dict"):
         kernel.update_context({"root_node_id": ROOT})
 

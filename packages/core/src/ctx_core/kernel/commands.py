@@ -16,6 +16,8 @@ from ctx_core.graph.model import Node, NodeDetail, Relation
 DEFAULT_ROLE: Final = "default"
 # Revision, clock and place in the command make up a stamp of fixed width, which holds four digits for the place.
 MAX_CHANGES: Final = 10_000
+# Readers in many languages stop at some hundred levels; no payload that a person thought of comes near.
+MAX_NESTING: Final = 100
 
 
 class Operation(StrEnum):
@@ -71,6 +73,8 @@ class Change:
         """Read operation and kind, and check the payload against the entity it describes."""
         operation = _member(Operation, str(self.operation).upper(), "operation")
         kind = _member(EntityKind, str(self.entity_kind).lower(), "entity kind")
+        if not _is_within(self.payload, MAX_NESTING):
+            raise InvalidInput(f"the payload of {self.entity_id!r} is nested more than {MAX_NESTING} levels deep")
         whole = operation in (Operation.CREATE, Operation.UPSERT)
         entity_id, payload = _CHECKED[kind](self.entity_id, dict(self.payload), whole=whole)
         if operation is Operation.DELETE:
@@ -112,7 +116,7 @@ class UpdateContext:
         idempotency_key: Accepted once per aggregate; sending it again returns the first outcome.
         expected_revision: Refuse unless the aggregate is at this revision; 0 means "must be new".
         expected_content_hash: Refuse unless the aggregate's last event has this hash.
-        occurred_at: When it happened; now when left out. A time without a zone counts as UTC.
+        occurred_at: When it happened, as a datetime or ISO 8601 text; now when left out. Without a zone it counts as UTC.
         allow_empty: Accept an empty list of changes as a revision that changes nothing.
     """
 
@@ -123,7 +127,7 @@ class UpdateContext:
     expected_revision: int | None = None
     expected_content_hash: str | None = None
     requested_by: str | None = None
-    occurred_at: datetime | None = None
+    occurred_at: datetime | str | None = None
     correlation_id: str | None = None
     causation_id: str | None = None
     allow_empty: bool = False
@@ -135,15 +139,17 @@ class UpdateContext:
         for name in ("idempotency_key", "correlation_id", "causation_id"):
             if getattr(self, name) is not None:
                 require_text(getattr(self, name), name)
-        _set(self, changes=tuple(as_change(change) for change in self.changes))
+        try:
+            _set(self, changes=tuple(as_change(change) for change in self.changes))
+        except RecursionError:
+            raise InvalidInput(f"a payload is nested more than {MAX_NESTING} levels deep") from None
         if not self.changes and not self.allow_empty:
             raise InvalidInput("changes is empty; pass allow_empty=True for a revision that changes nothing")
         if len(self.changes) > MAX_CHANGES:
             raise InvalidInput(f"{len(self.changes)} changes in one command; at most {MAX_CHANGES} are taken")
         if self.expected_revision is not None and self.expected_revision < 0:
             raise InvalidInput(f"expected_revision must be 0 or more, not {self.expected_revision}")
-        if self.occurred_at is not None and self.occurred_at.tzinfo is None:
-            _set(self, occurred_at=self.occurred_at.replace(tzinfo=UTC))
+        _set(self, occurred_at=_zoned(self.occurred_at))
 
     @property
     def aggregate(self) -> Aggregate:
@@ -209,6 +215,14 @@ def require_text(value: object, name: str) -> str:
     return value
 
 
+def _zoned(value: datetime | str | None) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
+    except (AttributeError, ValueError):
+        raise InvalidInput(f"occurred_at must be a time, not {value!r}") from None
+
+
 def _change_from(values: dict[str, Any]) -> Change:
     if "payload_json" in values:
         text = values.pop("payload_json")
@@ -257,6 +271,17 @@ _CHECKED: Final = {
     EntityKind.RELATION: _check_relation,
     EntityKind.DETAIL: _check_detail,
 }
+
+
+def _is_within(value: object, levels: int) -> bool:
+    match value:
+        case Mapping():
+            parts = cast("Mapping[str, object]", value).values()
+        case list() | tuple():
+            parts = cast("Sequence[object]", value)
+        case _:
+            return True
+    return levels > 0 and all(_is_within(part, levels - 1) for part in parts)
 
 
 def _as_written(entity: dict[str, Any], payload: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import threading
 import time
 import uuid
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from urllib.parse import quote
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -91,9 +91,12 @@ def parse_event(raw: bytes | str) -> ContextUpdated:
     try:
         return ContextUpdated.model_validate_json(raw)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the event"
-        raise InvalidInput(f"not a context.updated event: {where}: {first['msg']}") from None
+        raise InvalidInput(f"not a context.updated event: {_first_problem(error)}") from None
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'the event'}: {first['msg']}"
 
 
 class Clock:
@@ -126,16 +129,19 @@ def compose(command: UpdateContext, *, revision: int, clock: int) -> ContextUpda
         "idempotency_key": command.idempotency_key,
         "requested_by": command.requested_by,
     }
-    return ContextUpdated(
-        event_id=event_id,
-        correlation_id=command.correlation_id or event_id,
-        causation_id=command.causation_id or event_id,
-        occurred_at=command.occurred_at or now,
-        recorded_at=now,
-        clock=clock,
-        aggregate_id=aggregate_id(command.aggregate),
-        data=ContextUpdatedData.model_validate(data),
-    )
+    try:
+        return ContextUpdated(
+            event_id=event_id,
+            correlation_id=command.correlation_id or event_id,
+            causation_id=command.causation_id or event_id,
+            occurred_at=cast("datetime | None", command.occurred_at) or now,
+            recorded_at=now,
+            clock=clock,
+            aggregate_id=aggregate_id(command.aggregate),
+            data=ContextUpdatedData.model_validate(data),
+        )
+    except ValidationError as error:
+        raise InvalidInput(f"the command makes no event: {_first_problem(error)}") from None
 
 
 def event_id_of(command: UpdateContext) -> str:
