@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from ctx_core.errors import InvalidInput, NodeNotFound
+from ctx_core.graph.audit import audit
 from ctx_core.graph.model import Bundle, Node, NodeDetail, Relation
 from ctx_core.graph.render import render
 from ctx_core.graph.text import Style
@@ -268,6 +269,21 @@ def test_one_title_of_any_length_does_not_empty_the_text():
     bundle = Bundle(root_node_id="a", nodes=[Node(node_id="a", title="very " * 5000)])
     shown = render(bundle, max_tokens=60)
     assert shown.text.startswith("Objective a: very very")
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 200_000, "a" * 1_000_000, "\n" * 200_000 + "x", "; via " * 50_000, "(" * 200_000]
+)
+def test_a_monstrous_text_takes_no_monstrous_time(text):
+    bundle = Bundle(
+        root_node_id="a",
+        nodes=[Node(node_id="a", title=text, summary=f"x{text}x", status=f"x{text}"), node("b")],
+        relations=[rel("a", "b", f"x{text}", rationale=f"x{text}x", method=f"x{text}x")],
+        details=[NodeDetail(node_id="a", detail=text)],
+    )
+    shown = render(bundle, max_tokens=300)
+    assert shown.token_count <= 300
+    assert audit(f"It rang because x{text}x.", shown).claims
 
 
 def test_everything_a_relation_states_is_there_without_a_budget():

@@ -60,9 +60,9 @@ _FORWARD: Final = r"caused|causes|led to|leads to|triggered|triggers|resulted in
 _BACKWARD: Final = (
     r"(?:was|were|is|are) (?:caused|triggered|brought about|produced) by|resulted from|results from|came from"
 )
-_DIRECTION: Final = re.compile(rf"\s+(?:(?P<back>{_BACKWARD})|{_FORWARD})\s+", re.IGNORECASE)
+_DIRECTION: Final = re.compile(rf"(?<=\s)(?:(?P<back>{_BACKWARD})|{_FORWARD})(?=\s)", re.IGNORECASE)
 _CONCLUSION: Final = re.compile(
-    r",?\s+(?:which |and |this |that )?(?:causing|leading to|resulting in|triggering|is why|was why|explains why"
+    r"(?<=\s)(?:which |and |this |that )?(?:causing|leading to|resulting in|triggering|is why|was why|explains why"
     r"|therefore|hence|so that)\b",
     re.IGNORECASE,
 )
@@ -146,7 +146,7 @@ def _in_sentence(text: str, masked: str, span: tuple[int, int], *, is_stated: bo
     cues = [cue.span() for cue in _AFTER.finditer(masked, start, end)]
     stops = [begin for begin, _ in cues] + [end]
     direction = _DIRECTION.search(masked, start, stops[0])
-    if direction and direction.end() < stops[0]:
+    if direction and text[direction.end() : stops[0]].strip():
         sides = text[start : direction.start()].strip(), text[direction.end() : stops[0]].strip()
         cause, effect = sides[::-1] if direction["back"] else sides
         yield replace(_claim(ClaimKind.CAUSE, text, span, (start, stops[0])), cause=cause, effect=effect)

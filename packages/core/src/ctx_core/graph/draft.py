@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.graph.model import RelationClass
-from ctx_core.graph.page import Page
+from ctx_core.graph.page import LONG_TOKEN, Page
 from ctx_core.graph.plan import Plan
 from ctx_core.graph.salience import reason
 from ctx_core.graph.text import Head, Slot, Writer
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 # A line about a bare relation, `1>2 HAS [structural]`; a budget under that many for each cannot hold everything.
 _TOKENS_OF_A_LINE: Final = 8
-_LONG_TOKEN: Final = 16
 _CLASS_OF: Final = attrgetter("semantic_class")
 _REASONS: Final = frozenset({Slot.WHY, Slot.MOTIVATION})
 
@@ -69,18 +68,17 @@ class Draft:
 
 def fitting_draft(order: Order, max_tokens: int | None, counter: TokenCounter) -> Draft:
     """Write everything; if that is too much, fill a page with the most worthy, and say what is left out."""
-    if max_tokens is None or _may_fit(order.bundle, max_tokens):
+    if max_tokens is None or len(order.bundle.relations) * _TOKENS_OF_A_LINE <= max_tokens:
         plan, draft = _blank(order, None, counter)
         draft.page.fill(chain(plan.first(), plan.rest()))
         draft.says_what_is_left_out = bool(draft.omitted())
-        if max_tokens is None or counter.count(draft.text().whole) <= max_tokens:
+        if max_tokens is None or _fits(draft.text().whole, max_tokens, counter):
             return draft
     return _filled(order, max_tokens, counter)
 
 
-def _may_fit(bundle: Bundle, max_tokens: int) -> bool:
-    details = sum(len(detail.detail) for detail in bundle.details)
-    return len(bundle.relations) * _TOKENS_OF_A_LINE + details // _LONG_TOKEN <= max_tokens
+def _fits(text: str, max_tokens: int, counter: TokenCounter) -> bool:
+    return len(text) <= max_tokens * LONG_TOKEN and counter.count(text) <= max_tokens
 
 
 def _filled(order: Order, max_tokens: int, counter: TokenCounter) -> Draft:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ctx_core.graph.model import Bundle, Relation
     from ctx_core.graph.render import RenderedContext
 
-_ID: Final = re.compile(r"(?<![\w>/.-])[A-Za-z][A-Za-z0-9]*(?:[-_:/.][A-Za-z0-9]+)*(?![\w>-])")
+_ID: Final = re.compile(r"(?<![\w>/.-])[A-Za-z][A-Za-z0-9]*+(?:[-_:/.][A-Za-z0-9]++)*+(?![\w>-])")
 _SEPARATORS: Final = "-_:/."
 _FAMILY: Final = re.compile(rf"[A-Za-z]+[{_SEPARATORS}]?")
 _ALIAS: Final = re.compile(r"\bnode (\d+)\b|\[(\d+)\]|\b(\w+)>(\w+)\b", re.IGNORECASE)

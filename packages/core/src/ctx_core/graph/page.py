@@ -19,7 +19,7 @@ _LEAST_CLIP: Final = 24
 # A run of this many facts that do not fit ends a filling: what is left of the budget is crumbs.
 _PATIENCE: Final = 48
 # Hardly any text has more characters to a token; what is longer than its room at this rate need not be counted.
-_LONG_TOKEN: Final = 16
+LONG_TOKEN: Final = 16
 
 
 @dataclass(slots=True)
@@ -154,7 +154,7 @@ class Page:
         if self.left is None:
             return parts, 0
         room = int((self.left - spent) * piece.share)
-        is_short = sum(len(text) for _, text in parts) <= room * _LONG_TOKEN
+        is_short = sum(len(text) for _, text in parts) <= room * LONG_TOKEN
         if is_short and (cost := self._cost(piece, parts)) <= room:
             return parts, cost
         if piece.long is None or room < _LEAST_CLIP:
@@ -169,7 +169,7 @@ class Page:
         slot, value = long
         allowed = room
         while allowed >= _LEAST_CLIP // 2:
-            head = self.counter.clip(value[: allowed * _LONG_TOKEN], allowed)
+            head = self.counter.clip(value[: allowed * LONG_TOKEN], allowed)
             part = self.writer.part(slot, f"{head.rstrip()} … [{len(value) - len(head)} characters more]")
             cost = self._cost(piece, [part])
             if cost <= room:

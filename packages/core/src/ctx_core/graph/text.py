@@ -165,7 +165,7 @@ _FRAMES: Final[Mapping[Style, Frame]] = {
 }
 
 # Everything that str.splitlines takes for the end of a line, and the other control characters.
-_BREAKS: Final = re.compile(r"\s*[\x00-\x1f\x7f-\x9f\u2028\u2029]+\s*")
+_BREAKS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+\s*")
 _LINE_ENDS: Final = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _WORD_BREAKERS: Final = re.compile(r"[()\[\]:;>]+")
 _MARKERS: Final = re.compile(
