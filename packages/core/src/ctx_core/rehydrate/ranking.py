@@ -54,7 +54,7 @@ class Weights:
     after: float = 0.25
     answer: float = 0.6
     asking: float = 0.25
-    speaker: float = 3.0
+    speaker: float = 2.0
     role: float = 1.5
     period: float = 8.0
 

@@ -137,7 +137,7 @@ class Rehydrator:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a store or embedder raises, the chat goes on
             return _skipped(given, error)
-        picked = [hit for hit in scan.hits if self._qualifies(hit)]
+        picked = [hit for hit in scan.hits if self._qualifies(hit)][: self.config.max_rehydrated]
         units = [{hit.position: hit.turn} | dict(hit.beside) for hit in picked]
         block, turns = render_block(units, counter=self.counter, max_tokens=self.config.max_tokens)
         metrics: Metrics = {"rehydrator.matched": 0, "rehydrator.scanned_blobs": scan.scanned_blobs}
@@ -170,7 +170,7 @@ class Rehydrator:
         return self.archive.scan(
             user_id,
             asked,
-            top_k=self.config.max_rehydrated,
+            top_k=_CANDIDATES * self.config.max_rehydrated,
             now=now,
             session_id=session_id,
             max_age_days=self.config.search_depth_days,
