@@ -134,7 +134,7 @@ def test_results_in_commands_and_lists_are_shortened_too(middleware, log, wrap):
     assert (message.artifact, message.status, message.id) == ({"raw": 1}, "error", "t")
     assert next(walk(given)).content == log
     if isinstance(out, Command):
-        assert out.update["n"] == 1
+        assert (out.update or {})["n"] == 1
 
 
 @dataclass
@@ -147,7 +147,7 @@ def walk(result):
     if isinstance(result, ToolMessage):
         yield result
     elif isinstance(result, Command):
-        yield from result.update["messages"]
+        yield from (result.update or {})["messages"]
     else:
         yield from result
 

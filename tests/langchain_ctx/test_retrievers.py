@@ -1,11 +1,12 @@
 """Graph and archive as retrievers."""
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from ctx_core import Archive, ContextKernel, Node, Relation, Turn
+from ctx_core import Archive, Bundle, ContextKernel, Node, Relation, Turn, render
 from langchain_ctx import ArchiveRetriever, GraphContextRetriever
 
 
@@ -121,3 +122,28 @@ def test_archived_turns_say_who_when_and_where(archive):
         "role": "user", "name": "Ann", "session_id": "s1", "created_at": "2026-03-01T00:00:00+00:00"
     }.items()  # fmt: skip
     assert ArchiveRetriever(archive=archive, user_id="bob").invoke("where is the key") == []
+
+
+def test_graph_documents_become_a_bundle_that_says_why():
+    @dataclass
+    class GraphNode:
+        id: str
+        type: str = "Node"
+        properties: dict[str, str] = field(default_factory=dict)
+
+    @dataclass
+    class Relationship:
+        source: GraphNode
+        target: GraphNode
+        type: str
+        properties: dict[str, str] = field(default_factory=dict)
+
+    @dataclass
+    class GraphDocument:
+        nodes: list[GraphNode]
+        relationships: list[Relationship]
+
+    pump, valve = GraphNode("pump", "Incident"), GraphNode("valve", "Decision", {"title": "Replace the valve"})
+    led_to = Relationship(pump, valve, "LED_TO", {"rationale": "the valve had corroded", "semantic_class": "causal"})
+    bundle = Bundle.from_graph_documents([GraphDocument([pump, valve], [led_to])], root_node_id="pump")
+    assert "the valve had corroded" in render(bundle).text

@@ -9,7 +9,9 @@ from langgraph.store.memory import InMemoryStore
 
 from ctx_core import Archive, ContextOptimizer, Turn
 from ctx_core.errors import ContentExpired, ContentNotFound
+from ctx_core.testing.blobs import BlobStoreSuite
 from ctx_core.testing.ccr import CcrStoreConformance
+from ctx_core.testing.sessions import run_session
 from langchain_ctx import ByteStoreCcrStore, LangGraphStoreBlobs
 
 
@@ -48,6 +50,19 @@ def test_two_originals_of_one_short_hash_are_not_mixed_up():
     with pytest.raises(ContentNotFound):
         store.get(ref[:12])
     assert store.get(ref) == "one"
+
+
+class TestBlobsInALangGraphStore(BlobStoreSuite):
+    @pytest.fixture
+    def store(self):
+        return LangGraphStoreBlobs(InMemoryStore())
+
+    def test_a_store_can_be_pickled(self, store):
+        pytest.skip("LangGraph's InMemoryStore itself cannot")
+
+
+def test_a_long_session_lives_in_a_langgraph_store():
+    run_session(LangGraphStoreBlobs(InMemoryStore()))
 
 
 @pytest.fixture
@@ -100,3 +115,9 @@ def test_more_blobs_than_one_page_are_listed(blobs):
 def test_stores_pickle():
     store = pickle.loads(pickle.dumps(LangGraphStoreBlobs(InMemoryByteStore())))  # any picklable store will do
     assert store._namespace == ("ctx",)
+
+
+def test_blobs_that_are_no_text_are_kept_too(blobs):
+    data = bytes(range(256))
+    assert blobs.put("vectors/ann/1-0.bin", data)
+    assert blobs.get("vectors/ann/1-0.bin") == data

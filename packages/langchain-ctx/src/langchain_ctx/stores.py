@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
+from hashlib import sha256
 from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -61,6 +63,14 @@ class ByteStoreCcrStore:
         return self._store.mget([key])[0]
 
 
+def _as_json(data: bytes) -> dict[str, Any]:
+    """Return bytes as the JSON that every store of LangGraph takes: as text where they are, else in base64."""
+    try:
+        return {"data": data.decode()}
+    except UnicodeDecodeError:
+        return {"data": b64encode(data).decode(), "base64": True}
+
+
 class LangGraphStoreBlobs:
     """Keeps archives in a LangGraph `BaseStore`, as plain JSON values under namespaces it accepts.
 
@@ -83,15 +93,15 @@ class LangGraphStoreBlobs:
         item = self._store.get(*self._place(key))
         if item is None:
             raise ContentNotFound(key)
-        return str(item.value["data"]).encode()
+        return b64decode(item.value["data"]) if item.value.get("base64") else str(item.value["data"]).encode()
 
     def put(self, key: str, data: bytes) -> bool:
-        """Store a blob of JSON text unless the key is taken; LangGraph's stores know no conditional write across processes."""
+        """Store a blob unless the key is taken; LangGraph's stores know no conditional write across processes."""
         namespace, name = self._place(key)
         with self._lock:
             if self._store.get(namespace, name) is not None:
                 return False
-            value = {"key": key, "etag": content_hash(data.decode())[:16], "data": data.decode()}
+            value = {"key": key, "etag": sha256(data).hexdigest()[:16], **_as_json(data)}
             self._store.put(namespace, name, value, index=False)
             return True
 
