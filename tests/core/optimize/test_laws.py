@@ -149,6 +149,32 @@ def test_no_grapheme_and_no_surrogate_pair_is_cut(text, max_tokens):
     assert surrogates <= set(text)
 
 
+STYLES = st.sampled_from(
+    ["2026-01-05 10:00:00 {level} {message}", "[{level}] {message}", "{level}: {message}", "w-3 | {level} {message}"]
+)
+NOUNS = ("anchor", "berth", "cable", "deck", "engine", "flag", "gauge", "hull")
+
+
+@given(
+    STYLES,
+    st.integers(30, 300),
+    st.sets(st.tuples(*[st.sampled_from(NOUNS)] * 3), min_size=1, max_size=25),
+    st.randoms(),
+    BUDGETS,
+)
+def test_every_distinct_error_outlives_every_calm_line(style, size, broken, random, max_tokens):
+    calm = [
+        style.format(level="INFO", message=f"{random.choice(NOUNS)} {n} checked in {n % 7} ms") for n in range(size)
+    ]
+    lines = list(calm)
+    for part, other, place in broken:
+        error = style.format(level="ERROR", message=f"the {part} broke the {other} behind the {place}")
+        lines.insert(random.randrange(len(lines)), error)
+    shown = optimizer().optimize("\n".join(lines), max_tokens=max_tokens).compressed
+    lost = [words for words in broken if "the {} broke the {} behind the {}".format(*words) not in shown]
+    assert not lost or "checked in" not in shown
+
+
 @given(st.lists(TEXTS, max_size=6), st.integers(MIN_BUDGET, 3_000), QUERIES)
 def test_many_chunks_are_within_one_budget(chunks, max_tokens, query):
     subject = optimizer()

@@ -27,5 +27,6 @@ RULES: Final[tuple[Callable[[Sample], Detection | None], ...]] = (
     config.markup,
     config.config,
     code.code,
+    logs.repetitive,
     prose.prose,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.content import ContentType, Detection
@@ -80,6 +81,14 @@ _OVERWRITTEN: Final = re.compile(r"\r(?!\n)[^\r\n]*\r(?!\n)")
 # The long pattern costs 3 us a line.
 _ENOUGH: Final = 48
 
+_MIN_LINES: Final = 8
+_SENTENCE: Final = re.compile(r".*[.!?:;,。！？，؟][\"')»”]?\s*$")
+_NUMBER: Final = re.compile(r"\d+")
+_ENDS: Final = (slice(2), slice(-2, None))
+_ALARM: Final = re.compile(
+    r"\W{0,2}(?:ERROR|FATAL|CRITICAL|WARN(?:ING)?|[Ee]rror|[Ff]atal|[Ww]arning|FAIL(?:ED|URE)?|Traceback|panic)\b"
+)
+
 
 def printed(sample: Sample) -> Detection | None:
     """Test runs, builds, crashes and sessions, by a line that nothing else prints."""
@@ -107,3 +116,15 @@ def stamped(sample: Sample) -> Detection | None:
         few = sample.lines[:: 1 + len(sample.lines) // _ENOUGH]
         share = sum(1 for line in few if STAMPED.match(line) or _PRINTED.match(line)) / len(few)
     return Detection(content_type=ContentType.LOG, confidence=1.0 if share >= 0.5 else 0.6) if share >= 0.4 else None
+
+
+def repetitive(sample: Sample) -> Detection | None:
+    """Lines of one form that end like no sentence, or that begin with an alarm: printed, whatever prints it."""
+    lines = sample.lines
+    if len(lines) < _MIN_LINES or sample.share(_SENTENCE) > 0.4:
+        return None
+    words = [_NUMBER.sub("0", line).split() for line in lines]
+    alike = max(Counter(tuple(part[ends]) for part in words).most_common(1)[0][1] for ends in _ENDS)
+    if alike >= 0.5 * len(lines) or sample.count(_ALARM) >= 2:
+        return Detection(content_type=ContentType.LOG, confidence=0.85)
+    return None
