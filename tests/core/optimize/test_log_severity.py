@@ -13,6 +13,7 @@ FAIL  src/cart.test.ts (5.2 s)
 Tests:       1 failed, 41 passed, 42 total
 === 1 failed, 41 passed in 3.21s ===
 FAILED tests/test_a.py::test_x - assert 1 == 2
+not ok 7 - sums the ledger
 --- FAIL: TestAdd (0.00s)
 test result: FAILED. 3 passed; 1 failed; 0 ignored
 [INFO] BUILD FAILURE
@@ -35,6 +36,10 @@ main.c:5:10: fatal error: foo.h: No such file or directory
 ERROR: null
 E       assert 1 == 2
 panic: runtime error: index out of range
+Segmentation fault (core dumped)
+Out of memory: Killed process 1234 (java)
+thread 'main' panicked at src/lib.rs:10:9:
+Traceback (most recent call last):
 AssertionError: expected 3 to be 4
 E0607 12:34:56.789012       1 controller.go:123] boom
  1702  8671 E PowerManager: bad wakelock
@@ -44,9 +49,7 @@ Exception in thread "main" java.lang.IllegalStateException: x
 """
 
 _ALARMS = """
-Segmentation fault (core dumped)
 Killed
-Out of memory: Killed process 1234 (java)
 /usr/bin/ld: cannot find -lfoo: No such file or directory
 undefined reference to `foo()'
 bash: foo: command not found
@@ -57,7 +60,6 @@ Permission denied (publickey).
 CrashLoopBackOff
     add_test.go:12: got 3 want 4
     Expected: 3
-thread 'main' panicked at src/lib.rs:10:9:
 Caused by: java.io.IOException: y
   ● Cart › adds an item
 gh: Resource not accessible by integration (HTTP 403)

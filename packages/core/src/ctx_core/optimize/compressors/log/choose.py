@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.log.excerpt import excerpt, opening
 from ctx_core.optimize.compressors.log.rank import BUDGETED, NATURAL, Tier, tiers
-from ctx_core.optimize.compressors.log.runners import is_rule
+from ctx_core.optimize.compressors.log.runners import is_gutter, is_rule
 from ctx_core.optimize.compressors.log.severity import is_passing
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _GAP_COST: Final = 6
 _LONG_LINE: Final = 600
 _BRIEF_LINE: Final = 160
-# A gap of one short line costs more to state than to fill.
-_SHORT_LINE: Final = 12
 
 
 def choose(
@@ -87,11 +85,12 @@ def _shown(candidate: Candidate, lines: list[str], longest: int) -> str:
 
 
 def _bridges(log: Log, kept: dict[int, str]) -> dict[int, str]:
+    """Return the lines without a word that stand alone between kept ones: to fill such a gap costs less than to state it."""
     return {
         number + 1: log.lines[number + 1]
         for number in kept
         if number + 2 in kept
         and number + 1 not in kept
         and number + 1 not in log.hidden
-        and len(log.lines[number + 1]) <= _SHORT_LINE
+        and is_gutter(log.lines[number + 1])
     }

@@ -99,6 +99,7 @@ class _Heads:
 
     verdicts: list[Candidate]
     errors: list[Candidate]
+    all: list[Template]
     worst: list[Template]
     ends: list[int]
     eventful: bool
@@ -108,7 +109,7 @@ def tiers(log: Log, templates: list[Template], query: str | None, extent: Extent
     """Yield the tiers of a log, most valuable first."""
     heads = _heads(log, templates)
     around = [] if heads.eventful else [*heads.verdicts, *heads.errors]
-    few, many = (_countable(heads.worst, most) for most in (_FEW_VARIANTS, extent.variants))
+    few, many = _countable(heads.all, _FEW_VARIANTS), _countable(heads.worst, extent.variants)
     found = frames(log.lines, templates)
     framed = {frame.line for frame in found}
     unframed = [template for template in templates if template.mask and template.first not in framed]
@@ -129,12 +130,13 @@ def _heads(log: Log, templates: list[Template]) -> _Heads:
         rated[template.severity].append(template)
     verdicts, errors, alarms = rated[Severity.VERDICT], rated[Severity.ERROR], rated[Severity.ALARM]
     eventful = is_event_log(log.lines, templates, stamped=log.header.stamped > 0)
-    worst = [*verdicts, *errors] if eventful else [*verdicts, *errors, *alarms]
     if eventful:  # a word of alarm says little where every event has a level
         alarms = [template for template, novelty in zip(alarms, novelties(alarms), strict=True) if novelty >= _NOVEL]
     ends = sorted(number for template in verdicts for number in (template.first, template.last))
     last = [Candidate(template.last, _nearness(template.last, ends)) for template in verdicts]
-    return _Heads(last, list(_causes_first([*errors, *alarms], ends)), worst, ends, eventful)
+    worst = [*verdicts, *errors] if eventful else [*verdicts, *errors, *alarms]
+    first = list(_causes_first([*errors, *alarms], ends))
+    return _Heads(last, first, [*verdicts, *errors, *alarms], worst, ends, eventful)
 
 
 def _causes_first(templates: list[Template], ends: list[int]) -> Iterator[Candidate]:

@@ -23,6 +23,8 @@ _SAMPLE: Final = 300
 _LAST_WORD: Final = re.compile(
     r"^##\[error\]|^::error|[Ee]xit(?:ed)? (?:with )?(?:code|status)|^(?:Finished:|make(?:\[\d+\])?: \*\*\*)"
 )
+_GUTTER: Final = 12
+_WORD: Final = re.compile(r"[^\W\d_]")
 _LETTER: Final = re.compile(r"\w")
 
 
@@ -81,6 +83,11 @@ def ends_step(line: str) -> bool:
 def is_step_mark(line: str) -> bool:
     """Say whether a line is written by the CI system to begin or end a step, or to judge it."""
     return line.startswith(_MARKS)
+
+
+def is_gutter(line: str) -> bool:
+    """Say whether a line is short and holds no word, such as the margin of a quoted source."""
+    return len(line) <= _GUTTER and not _WORD.search(line)
 
 
 def is_rule(line: str) -> bool:

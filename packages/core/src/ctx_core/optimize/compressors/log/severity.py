@@ -43,7 +43,7 @@ _ZERO: Final = re.compile(r"0(?<![\d.,]0)(?![\d.])")
 _CLOSELY: Final = 4_000
 _VERDICT: Final = (
     re.compile(
-        r"^\s*(?:##\[error\]|::error|fail(?:ed|ure)?[!:\s]|--- fail:|test result: failed|npm err! (?:code|errno)|make(?:\[\d+\])?: \*\*\*|tests?:?\s.*\bfailed)"
+        r"^\s*(?:##\[error\]|::error|not ok\b|fail(?:ed|ure)?[!:\s]|--- fail:|test result: failed|npm err! (?:code|errno)|make(?:\[\d+\])?: \*\*\*|tests?:?\s.*\bfailed)"
     ),
     re.compile(
         r"\d (?:tests? |specs? |examples? |assertions? )?(?:failed|failing|failures?|errors?|problems?|vulnerabilit\w+|issues?)\b"
@@ -63,6 +63,9 @@ _DEBUG: Final = re.compile(
 )
 _LEVEL: Final = re.compile(
     r"(?:\S+ +){0,6}?[\[<(]?(?:error|err|fatal|severe|critical|crit|emerg|alert|panic)[\]>)!]*[: ]|(?:\S+: )?(?:\w*error|\w*exception|panic|fatal)\b|[ef](?:/|\d{4} )|\s*(?:\d+ +){0,2}[ef] |.*(?:level=|\"level\": ?\")(?:err|fatal|crit)"
+)
+_GRAVE: Final = re.compile(
+    r"segmentation fault|segfault|core dumped|out of memory|oom-?kill|panicked|traceback|unhandled|uncaught"
 )
 _WARNED: Final = re.compile(r"\s*(?:\S+ +){0,3}?[\[<(]?(?:warning|warn|WARN(?:ING)?)[\]>):]*\s(?!DATA RACE)")
 # Said to have been meant: worth a look, but no failure.
@@ -98,7 +101,7 @@ def severity(line: str, signs: int) -> Severity:
         return Severity.WARNING
     if _is_softened(low):
         return Severity.SUSPECT
-    return Severity.ERROR if _LEVEL.match(low) else Severity.ALARM
+    return Severity.ERROR if _LEVEL.match(low) or _GRAVE.search(low) else Severity.ALARM
 
 
 def _is_meant_to_be_there(low: str, signs: int) -> bool:
