@@ -3,6 +3,7 @@
 Rates are of this machine and moment; the ratios travel.
 """
 
+import shutil
 import statistics
 import sys
 import tempfile
@@ -116,6 +117,7 @@ def on_servers():
     finally:
         for server in started:
             server.kill()
+            shutil.rmtree(server.folder, ignore_errors=True)
 
 
 def measure_writes(urls: Any):
