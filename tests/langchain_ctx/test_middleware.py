@@ -565,3 +565,10 @@ def test_a_page_of_an_original_fits_the_budget(engine, rows):
     model, agent = agent_of(script, [orders], ContextMiddleware(engine, max_tokens=3000))
     ask(agent, "List all.")
     assert max(map(tokens_of, model.prompts)) <= 3000
+
+
+def test_memories_of_another_version_are_read_as_far_as_they_go():
+    from langchain_ctx.agents.state import Memory
+
+    assert Memory.of({"owner": "a", "overhead": 64, "unknown": 1}) == Memory(owner="a", overhead=64)
+    assert Memory.of(None).owner != Memory.of(None).owner

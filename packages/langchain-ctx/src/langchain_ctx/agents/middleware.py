@@ -6,7 +6,6 @@ import json
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
-from uuid import uuid4
 
 from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse, ModelResponse
 from langchain_core.exceptions import ContextOverflowError
@@ -254,8 +253,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return (state.get("ctx") or {}).get(self.name)
 
     def _memory(self, state: Mapping[str, Any]) -> Memory:
-        remembered = self._remembered(state)
-        return Memory(**remembered) if remembered else Memory(owner=uuid4().hex)
+        return Memory.of(self._remembered(state))
 
     def _scope(self, runtime: Runtime[Any] | ToolRuntime[Any, Any] | None) -> Scope:
         context = runtime.context if runtime is not None else None

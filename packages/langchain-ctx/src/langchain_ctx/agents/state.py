@@ -1,7 +1,9 @@
 """What the middleware keeps in an agent's state: plain JSON, checkpointed, and no part of input or output."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any, NotRequired
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, NotRequired, Self
+from uuid import uuid4
 
 from langchain.agents import AgentState
 from langchain.agents.middleware.types import PrivateStateAttr
@@ -18,10 +20,16 @@ class Memory:
         block: What came back for it.
     """
 
-    owner: str
+    owner: str = field(default_factory=lambda: uuid4().hex)
     overhead: int = 0
     asked: str | None = None
     block: str = ""
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any] | None) -> Self:
+        """Return what a checkpoint kept, fresh if it kept nothing; what another version kept beside it is left out."""
+        known = {f.name for f in fields(cls)}
+        return cls(**{name: value for name, value in (kept or {}).items() if name in known})
 
 
 def merged(left: dict[str, Any] | None, right: dict[str, Any] | None) -> dict[str, Any]:
