@@ -56,6 +56,7 @@ def test_whatever_the_budget_no_provider_rule_breaks_and_nothing_is_lost(message
     gone = [message.id for message in out.evicted]
     assert sorted([*filter(None, ids)]) == sorted([*kept, *gone])
     assert gone == [one for one in ids if one in set(gone)]
+    assert [messages[at].id for at in out.positions] == gone
     assert out.messages[0] == messages[0]
     assert any("TASK: count all bins." in message.text for message in out.messages)
     latest = [message for message in messages if message.role == "user"][-1]

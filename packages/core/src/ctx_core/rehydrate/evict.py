@@ -28,7 +28,8 @@ class Evicted:
 
     Args:
         messages: What stays, in order, with a note where turns left.
-        evicted: What left, oldest first and unchanged; archive it.
+        evicted: What left, oldest first, without notes of earlier evictions; archive it.
+        positions: Where each of `evicted` stood among the messages given.
         summary: The notes' text; empty when nothing left.
         fits: Whether `messages` is within the budget.
         reason: Why it does not fit, or None.
@@ -39,6 +40,7 @@ class Evicted:
 
     messages: list[Message]
     evicted: list[Message]
+    positions: tuple[int, ...]
     summary: str
     fits: bool
     reason: str | None
@@ -99,18 +101,20 @@ class Evictor:
         budget = self.budget(model) if max_tokens is None else max_tokens
         cost = _Cost(self.counter)
         before = cost.of(given)
-        kept, evicted, summary = given, list[Message](), ""
+        kept, evicted, positions, summary = given, list[Message](), tuple[int, ...](), ""
         if before > budget:
-            window, notes = _lift_notes(given)
+            window, origins, notes = _lift_notes(given)
             leaving = self._choose(window, budget - _note_tokens(budget), cost, at_least_one=notes.count > 0)
             if leaving and (closed := _close_gaps(window, leaving, notes, budget, cost)):
                 kept, summary = closed[0], "\n".join(closed[1])
                 evicted = [window[at] for at in sorted(leaving)]
+                positions = tuple(origins[at] for at in sorted(leaving))
         after = cost.of(kept)
         telemetry.metric("evictor.evicted", len(evicted))
         return Evicted(
             messages=kept,
             evicted=evicted,
+            positions=positions,
             summary=summary,
             fits=after <= budget,
             reason=None if after <= budget else self._reason(after, budget),
@@ -160,16 +164,18 @@ def _note_tokens(budget: int) -> int:
     return min(_NOTE_TOKENS, budget // _NOTE_SHARE)
 
 
-def _lift_notes(messages: Sequence[Message]) -> tuple[list[Message], Note]:
-    """Take earlier notes out, so that one new note says it all and no note is taken for a turn."""
+def _lift_notes(messages: Sequence[Message]) -> tuple[list[Message], list[int], Note]:
+    """Take earlier notes out, so that one new note says it all and none is taken for a turn; say where each message stood."""
     window: list[Message] = []
+    origins: list[int] = []
     notes = Note()
-    for message in messages:
+    for at, message in enumerate(messages):
         rest, said = without_notes(message)
         notes += said
         if rest is not None:
             window.append(rest)
-    return window, notes
+            origins.append(at)
+    return window, origins, notes
 
 
 def _protected(window: Sequence[Message], keep_recent: int) -> set[int]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence  # noqa: TC003 - hosts put the config into pydantic models, which read its types
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ctx_core import telemetry
 from ctx_core.errors import InvalidInput
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 Metrics: TypeAlias = "dict[str, float | str | list[float]]"
 
 # Without a vector, or without a floor of one's own, a turn qualifies that holds this share of the query's weight in words.
-_LEXICAL_FLOOR = 0.4
+_LEXICAL_FLOOR: Final = 0.4
+# Hits are ranked by more than their cosine, so that some of the first ones may not qualify.
+_CANDIDATES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
