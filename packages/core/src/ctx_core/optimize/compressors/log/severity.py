@@ -68,6 +68,8 @@ _GRAVE: Final = re.compile(
     r"segmentation fault|segfault|core dumped|out of memory|oom-?kill|panicked|traceback|unhandled|uncaught"
 )
 _WARNED: Final = re.compile(r"\s*(?:\S+ +){0,3}?[\[<(]?(?:warning|warn|WARN(?:ING)?)[\]>):]*\s(?!DATA RACE)")
+# A warning that quotes an error in full.
+_QUOTED: Final = re.compile(r"(?:error|fatal|exception): ")
 # Said to have been meant: worth a look, but no failure.
 _MEANT: Final = re.compile(
     r"\bsuccessfully\b|\bas expected\b|\bcorrectly\b|\bexpected (?:panic|error|failure|exception)s?\b"
@@ -97,7 +99,7 @@ def severity(line: str, signs: int) -> Severity:
         return Severity.SUSPECT if _DEBUG.match(low) else Severity.VERDICT
     if not signs & Sign.STRONG and not _PHRASE.search(low):
         return max(_mild(signs), Severity.SUSPECT if _PASSED.search(low) else Severity.CALM)
-    if _WARNED.match(line):
+    if _WARNED.match(line) and not _QUOTED.search(low):
         return Severity.WARNING
     if _is_softened(low):
         return Severity.SUSPECT
