@@ -223,6 +223,13 @@ def test_the_question_below_a_log_stays_whole():
         assert "rope 7 broke" in shown
 
 
+def test_what_one_part_does_not_need_goes_to_another():
+    mixed = f"```\n{LOG}\n```\n\n# Ropes\n\n" + PROSE.replace(" Pilot", "\n\nPilot")
+    result = ContextOptimizer().optimize(mixed, max_tokens=1_000)
+    assert result.compressed_tokens > 850
+    assert "rope 7 broke" in result.compressed
+
+
 def test_a_reminder_above_a_log_stays():
     text = f"<system-reminder>Never restart berth south.</system-reminder>\n{LOG}"
     assert (

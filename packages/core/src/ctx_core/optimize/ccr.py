@@ -17,7 +17,7 @@ _REF: Final = re.compile(rf"[0-9a-f]{{{HINT_LENGTH},{HASH_LENGTH}}}")
 _HINT: Final = re.compile(r"<!-- CCR:([0-9a-f]{12,64}) — full content available via retrieval[^\n>]*-->")
 # Markers of other products: `<<ccr:…>>`, and a bracket that says what was left out and gives a hash for it.
 _FOREIGN: Final = re.compile(
-    r"<<ccr:[0-9a-f]{8,64}[^>\n]{0,200}>>|\[[^\]\n]{0,200}\b(?:compress|offload|omit|retriev)[^\]\n]{0,200}\bhash=[0-9a-f]{8,64}[^\]\n]{0,200}\]",
+    r"<<ccr:[0-9a-f]{8,64}[^>\n]{0,200}>>|\[[^\]\n]{0,200}\b(?:compress|offload|omit|retrieve)[^\]\n]{0,200}\bhash=[0-9a-f]{8,64}[^\]\n]{0,200}\]",
     re.IGNORECASE,
 )
 

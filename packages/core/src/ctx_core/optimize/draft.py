@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 3
 # Words of a person weigh more than what they are about.
 _SPOKEN_WEIGHT: Final = 20.0
+_WRITTEN: Final = frozenset((ContentType.TEXT, ContentType.CODE, ContentType.MARKUP))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,14 +86,19 @@ class Assignment:
         return self._sealed(clip(source, room, counter=self.counter, query=self._question))
 
     def _compressed(self, allowed: int | None) -> Compressed:
-        budgets = (Budget(max_tokens=share, counter=self.counter) for share in self._shares(allowed))
-        done = [
-            compress_part(part, budget, query=self._question, compress_code=self.compress_code)
-            for part, budget in zip(self.parts, budgets, strict=True)
-        ]
+        budgets = self._shares(allowed)
+        done: dict[int, Compressed] = {}
+        spare = 0
+        # What programs print folds to less than its share; what people write can use what that leaves.
+        for i in sorted(range(len(self.parts)), key=lambda i: (_is_written(self.parts[i]), i)):
+            share = budgets[i]
+            budget = Budget(max_tokens=None if share is None else share + spare, counter=self.counter)
+            done[i] = compress_part(self.parts[i], budget, query=self._question, compress_code=self.compress_code)
+            if budget.max_tokens is not None and len(self.parts) > 1:
+                spare = max(0, budget.max_tokens - self.counter.count(done[i].text))
         return Compressed(
-            text="".join(part.text for part in done),
-            omissions=tuple(omission for part in done for omission in part.omissions),
+            text="".join(done[i].text for i in range(len(done))),
+            omissions=tuple(omission for i in range(len(done)) for omission in done[i].omissions),
         )
 
     def _shares(self, allowed: int | None) -> Sequence[int | None]:
@@ -113,3 +119,7 @@ class Assignment:
             text = "\n".join(filter(None, (text.rstrip("\n"), self.footer)))
         tokens = self.tokens if text == self.text else self.counter.count(text)
         return Draft(text=text, tokens=tokens, omissions=shorter.omissions, body=shorter.text)
+
+
+def _is_written(part: Segment) -> bool:
+    return not part.spoken and part.detection is not None and part.detection.content_type in _WRITTEN

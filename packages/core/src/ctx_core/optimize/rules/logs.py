@@ -86,7 +86,7 @@ _SENTENCE: Final = re.compile(r".*[.!?:;,。！？，؟][\"')»”]?\s*$")
 _NUMBER: Final = re.compile(r"\d+")
 _ENDS: Final = (slice(2), slice(-2, None))
 _ALARM: Final = re.compile(
-    r"\W{0,2}(?:ERROR|FATAL|CRITICAL|WARN(?:ING)?|[Ee]rror|[Ff]atal|[Ww]arning|FAIL(?:ED|URE)?|Traceback|panic)\b"
+    r"\W{0,2}(?:ERROR|FATAL|CRITICAL|WARN(?:ING)?|[Ee]rror|[Ff]atal|[Ww]arning|FAIL|FAILED|FAILURE|Traceback|panic)\b"
 )
 
 
