@@ -30,6 +30,10 @@ def test_the_models_own_name_tells_vector_spaces_apart():
 def test_an_archive_finds_what_was_said():
     archive = Archive(embedder=LangChainEmbedder(DeterministicFakeEmbedding(size=32)))
     archive.append(
-        "ann", [Turn(id="1", role="user", content="the blue boat"), Turn(id="2", role="user", content="tea")]
+        "ann",
+        [
+            Turn(id="1", role="user", content="the blue boat is moored at Norr"),
+            Turn(id="2", role="user", content="tea"),
+        ],
     )
     assert archive.search("ann", "the blue boat", top_k=1)[0].turn.id == "1"
