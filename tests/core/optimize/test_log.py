@@ -225,6 +225,16 @@ def test_a_line_of_a_megabyte_is_quoted_by_its_ends(unit: str) -> None:
     assert len(out) < 1_000
 
 
+@pytest.mark.parametrize("note", ["[… , lines]", f"[… {'9' * 5_000} lines]", "[… ٣ lines]", "[log: 9 of , lines]"])
+def test_what_only_looks_like_a_note_is_a_line(note: str) -> None:
+    assert note[:60] in compress("\n".join([note, *["INFO up"] * 99]))
+
+
+def test_many_notes_of_an_earlier_pass_are_added_up_in_linear_time() -> None:
+    text = "\n".join(f"step {chr(97 + n % 26)}{n}x\n[… 3 lines]" for n in range(30_000))
+    assert counted(compress(text)) >= 90_000
+
+
 def test_a_long_line_keeps_its_signal_and_counts_the_rest() -> None:
     text = "INFO up\n" * 20 + "x" * 3_000 + " fatal: disk gone " + "y" * 3_000
     assert compress(text, 400) == snapshot("""\

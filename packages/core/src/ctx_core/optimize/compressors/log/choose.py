@@ -86,11 +86,12 @@ def _shown(candidate: Candidate, lines: list[str], longest: int) -> str:
 
 def _bridges(log: Log, kept: dict[int, str]) -> dict[int, str]:
     """Return the lines without a word that stand alone between kept ones: to fill such a gap costs less than to state it."""
+    hidden = frozenset(log.hidden)
     return {
         number + 1: log.lines[number + 1]
         for number in kept
         if number + 2 in kept
         and number + 1 not in kept
-        and number + 1 not in log.hidden
+        and number + 1 not in hidden
         and is_gutter(log.lines[number + 1])
     }

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 LEGEND_COST: Final = 20
 """The most tokens that a legend takes."""
 
-_LEGEND: Final = re.compile(r"\[log: ([\d,]+) of ([\d,]+) lines(?:, times(?: and \S+)? cut)?\]\n?")
-_GAP: Final = re.compile(r"\[… ([\d,]+) lines?\]")
+_LEGEND: Final = re.compile(
+    r"\[log: ([0-9][0-9,]{0,14}) of ([0-9][0-9,]{0,14}) lines(?:, times(?: and \S+)? cut)?\]\n?"
+)
+_GAP: Final = re.compile(r"\[… ([0-9][0-9,]{0,14}) lines?\]")
 _GAPS: Final = re.compile(rf"^{_GAP.pattern}$", re.MULTILINE)
-_CHARS: Final = re.compile(r"\[… ([\d,]+) chars\]")
+_CHARS: Final = re.compile(r"\[… ([0-9][0-9,]{0,14}) chars\]")
 
 
 def legend(kept: int, total: int, header: Header) -> str:

@@ -23,6 +23,7 @@ _FEW_VARIANTS: Final = 8
 _VERDICT_VARIANTS: Final = 500
 _REPEATS: Final = 64
 _FEW_HITS: Final = 20
+_MOST_TERMS: Final = 32
 # A third of the words are new, or more.
 _NOVEL: Final = 1 / 3
 # Errors this close together are one burst, and the first of them is its cause.
@@ -202,7 +203,7 @@ def _matching(lines: Sequence[str], query: str | None) -> Iterator[Candidate]:
     if not terms:
         return
     lowered = [line.lower() for line in lines]
-    for term in sorted(terms):
+    for term in sorted(terms)[:_MOST_TERMS]:
         hits = [number for number, line in enumerate(lowered) if term in line]
         if len(hits) <= max(_FEW_HITS, len(lines) // _FEW_HITS):
             for number in hits:
