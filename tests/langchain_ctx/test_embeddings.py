@@ -1,6 +1,8 @@
 """Any embedding model of LangChain searches an archive."""
 
-from langchain_core.embeddings import DeterministicFakeEmbedding
+from zlib import crc32
+
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 
 from ctx_core import Archive, Turn
 from ctx_core.embeddings.base import DEFAULT_FLOOR, Embedder
@@ -27,13 +29,23 @@ def test_the_models_own_name_tells_vector_spaces_apart():
     assert LangChainEmbedder(Named(size=8), model="mine", dimension=8).model == "mine"
 
 
+class Words(Embeddings):
+    """Texts that share words are near."""
+
+    def embed_query(self, text):
+        vector = [0.0] * 64
+        for word in text.lower().split():
+            vector[crc32(word.encode()) % 64] += 1.0
+        return vector
+
+    def embed_documents(self, texts):
+        return [self.embed_query(text) for text in texts]
+
+
 def test_an_archive_finds_what_was_said():
-    archive = Archive(embedder=LangChainEmbedder(DeterministicFakeEmbedding(size=32)))
-    archive.append(
-        "ann",
-        [
-            Turn(id="1", role="user", content="the blue boat is moored at Norr"),
-            Turn(id="2", role="user", content="tea"),
-        ],
-    )
-    assert archive.search("ann", "the blue boat", top_k=1)[0].turn.id == "1"
+    archive = Archive(embedder=LangChainEmbedder(Words()))
+    said = ["the blue boat is moored at Norr", "tea is at four"]
+    archive.append("ann", [Turn(id=str(n), role="user", content=text) for n, text in enumerate(said)])
+    hit = archive.search("ann", "where is the blue boat moored", top_k=1)[0]
+    assert hit.turn.id == "0"
+    assert hit.cosine > 0.5
