@@ -34,11 +34,11 @@ class Sample:
     @cached_property
     def lines(self) -> list[str]:
         """Lines that are not blank, up to 64 each from the head, the middle and the tail, cut after 400 characters."""
-        windows = [self.head if self.size <= _HEAD_CHARS else self.head.rpartition("\n")[0] or self.head]
+        windows = [self.head if self.size <= _HEAD_CHARS else _without_last(self.head)]
         if self.size > _HEAD_CHARS + 2 * _WINDOW_CHARS:
             middle = self.size // 2
-            windows.append(_whole_lines(self._plain(self.text[middle : middle + _WINDOW_CHARS])))
-        windows.append(_whole_lines(self.tail))
+            windows.append(_without_last(_without_first(self._plain(self.text[middle : middle + _WINDOW_CHARS]))))
+        windows.append(_without_first(self.tail))
         lines = (window.split("\n", self.max_lines)[: self.max_lines] for window in windows)
         return [line[: self.max_line] for window in lines for line in window if line and not line.isspace()]
 
@@ -62,6 +62,11 @@ class Sample:
         return _ANSI.sub("", text) if "\x1b" in text else text
 
 
-def _whole_lines(window: str) -> str:
+def _without_first(window: str) -> str:
     """Drop the line that a window starts in the middle of."""
     return window.partition("\n")[2] or window
+
+
+def _without_last(window: str) -> str:
+    """Drop the line that a window ends in the middle of."""
+    return window.rpartition("\n")[0] or window
