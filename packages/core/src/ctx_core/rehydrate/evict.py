@@ -189,7 +189,8 @@ def _close_gaps(
 ) -> tuple[list[Message], list[str]] | None:
     """Put a note into each gap, the longest that fits, else the shortest; None if even that takes more than what left."""
     room = budget - cost.of(message for at, message in enumerate(window) if at not in leaving)
-    closed = _with_notes(window, leaving, notes, min(_note_tokens(budget), room))
+    # Half of a room that is larger than planned: the next turns need some of it, or each of them would evict again.
+    closed = _with_notes(window, leaving, notes, min(room, max(_note_tokens(budget), min(_NOTE_TOKENS, room // 2))))
     for smaller in (1, 0):
         if cost.of(closed[0]) <= budget:
             return closed

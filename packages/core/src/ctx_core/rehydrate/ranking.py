@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from heapq import nlargest
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,7 @@ from ctx_core.rehydrate.turns import ScoredTurn
 from ctx_core.rehydrate.views import View, covered, smoothed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ctx_core.rehydrate.index import Entry, TurnIndex
     from ctx_core.rehydrate.query import Query
@@ -21,6 +22,7 @@ _POOL: Final = 100
 _REACH: Final = 5
 # Square root of the size of the smallest archive that the weights were fitted on.
 _FITTED_ROOT: Final = 20
+_CANDIDATES: Final = 6
 _SAME_WORDS: Final = 0.8
 
 
@@ -43,6 +45,7 @@ class Weights:
         speaker: That it was said by the one the question names.
         role: That it was said by the user or the assistant, whom the question addresses as I or you.
         period: That it is of the time the question names.
+        beside: What it loses for standing right beside one that was taken already.
     """
 
     words: float = 0.75
@@ -57,6 +60,7 @@ class Weights:
     speaker: float = 2.0
     role: float = 1.5
     period: float = 8.0
+    beside: float = 1.0
 
 
 DEFAULT_WEIGHTS: Final = Weights()
@@ -88,9 +92,7 @@ def rank(
         weights: How much each aspect counts.
     """
     scorer = _Scorer(index, query, vector=vector, now=now, session_id=session_id, weights=weights)
-    pool = [at for at in scorer.pool() if eligible(index.entries[at])]
-    scores = {at: scorer.score(at) for at in pool}
-    best = sorted(pool, key=lambda at: (-scores[at], at))
+    scores = {at: scorer.score(at) for at in scorer.pool() if eligible(index.entries[at])}
     return [
         ScoredTurn(
             turn=index.entries[at].turn,
@@ -101,7 +103,7 @@ def rank(
             position=at,
             beside=tuple((i, index.entries[i].turn) for i in index.companions(at, with_answers=with_answers)),
         )
-        for at in _distinct(best, index, query, top_k)
+        for at in _distinct(scores, index, query, top_k=top_k, beside=weights.beside * scorer.scale)
     ]
 
 
@@ -129,8 +131,8 @@ class _Scorer:
         self._own = [(weights.words, words)]
         # A word that one of `count` turns holds stands out by the square root of `count`. What says nothing about the question
         # must not outweigh that in a small archive.
-        self._scale = min(1.0, sqrt(count) / _FITTED_ROOT)
-        self._around = [(weights.near_words, near), (weights.substance * self._scale, index.substance())]
+        self.scale = min(1.0, sqrt(count) / _FITTED_ROOT)
+        self._around = [(weights.near_words, near), (weights.substance * self.scale, index.substance())]
         if self._cosines:
             self._own.append((weights.vector, View(self._cosines)))
             self._around.append((weights.near_vectors, View(smoothed(self._cosines, _REACH))))
@@ -168,10 +170,10 @@ class _Scorer:
         if entry.asks:
             total -= weights.asking * max(0.0, own)
         if self._query.speaker is not None and entry.speaker == self._query.speaker:
-            total += weights.speaker * self._scale
+            total += weights.speaker * self.scale
         if entry.turn.role == self._query.role:
-            total += weights.role * self._scale
-        return total + weights.period * self._scale * self._in_period(at)
+            total += weights.role * self.scale
+        return total + weights.period * self.scale * self._in_period(at)
 
     def _match(self, at: int) -> float:
         if at not in self._matches:
@@ -210,20 +212,32 @@ def _period_shares(index: TurnIndex, query: Query, now: datetime, session_id: st
     return share
 
 
-def _distinct(best: Sequence[int], index: TurnIndex, query: Query, top_k: int) -> list[int]:
-    """Return the first `top_k` of `best` that say different things; what only repeats the question or another turn goes last."""
+def _distinct(scores: Mapping[int, float], index: TurnIndex, query: Query, *, top_k: int, beside: float) -> list[int]:
+    """Return the `top_k` best turns that say different things; what only repeats the question or another turn goes last.
+
+    Args:
+        scores: Scores by turn.
+        index: The turns.
+        query: The question.
+        top_k: The most turns returned.
+        beside: What a turn loses for standing right beside one that was taken: an answer to the whole question has several places.
+    """
+    waiting = {at: scores[at] for at in nlargest(_CANDIDATES * top_k, scores, key=lambda at: (scores[at], -at))}
     seen: list[frozenset[str]] = []
     chosen: list[int] = []
     repeats: list[int] = []
-    for at in best:
-        if len(chosen) == top_k:
-            break
+    while waiting and len(chosen) < top_k:
+        at = max(waiting, key=lambda at: (waiting[at], -at))
+        del waiting[at]
         terms = frozenset(index.entries[at].terms)
         if terms <= query.said or any(_alike(terms, other) for other in seen):
             repeats.append(at)
             continue
         chosen.append(at)
         seen.append(terms)
+        for other in (index.before[at], index.after[at]):
+            if other in waiting:
+                waiting[other] -= beside
     return [*chosen, *repeats[: top_k - len(chosen)]]
 
 
