@@ -350,3 +350,50 @@ async def test_the_async_twins_do_the_same():
 def test_an_unknown_embedder_is_refused():
     with pytest.raises(InvalidInput, match="local"):
         Archive(embedder="remote")
+
+
+def test_searching_appending_and_merging_at_once_lose_nothing():
+    blobs = MemoryBlobs()
+    archives = [archive(blobs), archive(blobs)]
+    failures = []
+
+    def live(number):
+        try:
+            kept = archives[number % 2]
+            for step in range(15):
+                kept.append("ann", [turn(f"{number}-{step}", f"fact {number} {step}: the valve is sealed")])
+                assert kept.search("ann", f"fact {number} {step}", top_k=3)
+                if step % 7 == 6:
+                    kept.compact("ann")
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=live, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    expected = {f"{number}-{step}" for number in range(4) for step in range(15)}
+    for kept in (*archives, archive(blobs)):
+        assert {one.id for one in kept.export("ann")} == expected
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from("valve seal pump rotor which torque? blue fine".split()), min_size=1, max_size=6),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_a_process_that_wrote_finds_what_a_fresh_one_finds(said):
+    blobs = MemoryBlobs()
+    warm = archive(blobs, clock=iter(range(1000, 2000)).__next__)
+    for at, text in enumerate(said):
+        warm.append("ann", [turn(str(at), " ".join(text), session_id=f"s{at % 2}")])
+    warm.flush()
+    cold = archive(blobs)
+    for query in ("which valve?", "what about the torque of the pump"):
+        one, other = (kept.search("ann", query, top_k=4, now=NOON) for kept in (warm, cold))
+        assert [hit.turn.id for hit in one] == [hit.turn.id for hit in other]
+        assert [hit.score for hit in one] == pytest.approx([hit.score for hit in other], abs=1e-4)

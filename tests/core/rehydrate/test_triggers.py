@@ -79,6 +79,7 @@ LOOKS_AHEAD = [
     "You are a helpful pirate. Say hello.",
     "We talk to the API over HTTP, add a retry.",
     "Delete the file from the index.",
+    "I don't remember my user id, can you look it up?",
     "`what did we say` is the title of the page",
     "> as you suggested\nWho wrote this quote?",
     # Others
