@@ -99,3 +99,8 @@ def test_a_long_text_counts_the_same_in_pieces(encoding, parts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ctx_core.tokens._PIECE_CHARS", 1)
         assert TokenCounter(encoding).count(text) == whole
+
+
+@pytest.mark.parametrize("run", [" ", "\t", "\u00a0", "\n", "a", "é", "\u0301"])
+def test_a_run_of_two_million_characters_is_counted(run):
+    assert COUNTER.count(run * 2_000_000 + "x(") > 1

@@ -185,15 +185,21 @@ class RememberingCounter(TokenCounter):
 # o200k_base takes slashes along with the marks before it.
 _SEAM: Final = re.compile(r"\n(?=[!-.0-~])|(?<=[0-9])(?=[,}\]])|(?<=[A-Za-z])(?=\"| [A-Za-z])")
 _PIECE_CHARS: Final = 1 << 18
+# The encoder's pattern runs out of stack, and panics, on a run of a million spaces. A text without a seam for this long is
+# cut where it stands, which may count a token more than the whole.
+_LONGEST_PIECE: Final = 3 * _PIECE_CHARS
 
 
 def _pieces(text: str) -> Iterator[str]:
     """Yield a long text in pieces: token ids take up to 15 times the memory of what they stand for."""
     start = 0
-    while len(text) - start > _PIECE_CHARS and (seam := _SEAM.search(text, start + _PIECE_CHARS)) is not None:
-        yield text[start : seam.end()]
-        start = seam.end()
-    yield text[start:]
+    while len(text) - start > _PIECE_CHARS:
+        seam = _SEAM.search(text, start + _PIECE_CHARS, start + _LONGEST_PIECE)
+        end = seam.end() if seam else start + _LONGEST_PIECE
+        yield text[start:end]
+        start = end
+    if start < len(text):
+        yield text[start:]
 
 
 def estimate(text: str) -> int:
@@ -205,6 +211,8 @@ def estimate(text: str) -> int:
     return 1 + int(sum((size - len(raw.translate(None, members))) * weight for members, weight in _CLASSES))
 
 
+# Longer than any character that a person reads; what goes on for longer is cut where it stands.
+_LONGEST_GRAPHEME: Final = 64
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f")
 
 
@@ -212,7 +220,8 @@ def whole_graphemes(text: str, cut: int) -> int:
     """Move a cut position back until it splits no combining sequence, emoji sequence, flag, or CR LF."""
     import unicodedata  # noqa: PLC0415 - 1 MiB of tables that most calls never need
 
-    while 0 < cut < len(text):
+    least = max(0, cut - _LONGEST_GRAPHEME)
+    while least < cut < len(text):
         before, after = text[cut - 1], text[cut]
         joined = (
             unicodedata.combining(after)
