@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ctx_core.optimize.compressors.log.traces import Frame
 
 _FEW_VARIANTS: Final = 8
+# Beyond this many lines, an error of one kind is a flood and no longer several errors.
+_VARIANTS: Final = 40
 _VERDICT_VARIANTS: Final = 500
 _REPEATS: Final = 64
 _FEW_HITS: Final = 20
@@ -74,7 +76,6 @@ class Extent:
     Args:
         near: Lines before and after a head, kept before its variants.
         far: Lines before and after a head, kept after them.
-        variants: The most lines of a template that count as distinct errors; beyond, they are a flood.
         novelty: The least novelty of a line that is kept for being new.
         frame: The least worth of a frame.
         repeats: Whether room that is left goes to repetition.
@@ -82,15 +83,14 @@ class Extent:
 
     near: int
     far: int
-    variants: int
     novelty: float
     frame: float
     repeats: bool
 
 
-NATURAL: Final = Extent(near=3, far=0, variants=40, novelty=1 / 12, frame=0.2, repeats=False)
+NATURAL: Final = Extent(near=3, far=0, novelty=1 / 12, frame=0.2, repeats=False)
 """Without a budget: noise folded, every signal kept."""
-BUDGETED: Final = Extent(near=2, far=16, variants=200, novelty=0.0, frame=0.0, repeats=True)
+BUDGETED: Final = Extent(near=2, far=16, novelty=0.0, frame=0.0, repeats=True)
 """Within a budget: as much as there is room for."""
 
 
@@ -110,7 +110,7 @@ def tiers(log: Log, templates: list[Template], query: str | None, extent: Extent
     """Yield the tiers of a log, most valuable first."""
     heads = _heads(log, templates)
     around = [] if heads.eventful else [*heads.verdicts, *heads.errors]
-    few, many = _countable(heads.all, _FEW_VARIANTS), _countable(heads.worst, extent.variants)
+    few, many = _countable(heads.all, _FEW_VARIANTS), _countable(heads.worst, _VARIANTS)
     found = frames(log.lines, templates)
     framed = {frame.line for frame in found}
     unframed = [template for template in templates if template.mask and template.first not in framed]
