@@ -365,7 +365,7 @@ def test_searching_appending_and_merging_at_once_lose_nothing():
                 assert kept.search("ann", f"fact {number} {step}", top_k=3)
                 if step % 7 == 6:
                     kept.compact("ann")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the main thread asks
             failures.append(error)
 
     threads = [threading.Thread(target=live, args=(number,)) for number in range(4)]

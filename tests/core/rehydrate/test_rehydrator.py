@@ -96,6 +96,16 @@ def test_a_turn_that_is_still_in_the_window_is_not_injected(live):
     assert rehydrate(holding(SEAL), live, Message(role="assistant", content="ok"), ASK).block == ""
 
 
+def test_an_answer_that_is_still_in_the_window_does_not_come_along():
+    turns = [
+        Turn(id="q", role="user", content="Which blue seal did we choose?"),
+        Turn(id="a", role="assistant", content="Norr."),
+    ]
+    live = [Message(role="assistant", content="Norr.", id="a")]
+    assert "Norr." in rehydrate(holding(*turns)).block
+    assert "Norr." not in rehydrate(holding(*turns), *live, ASK).block
+
+
 def test_it_can_go_into_a_message_of_its_own():
     for _ in range(2):
         out = rehydrate(

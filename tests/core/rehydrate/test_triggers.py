@@ -23,6 +23,7 @@ LOOKS_BACK = [
     "You told me there was a faster way",
     "pick up where we left off",
     "Where were we?",
+    "Remember what crate 3 holds?",
     "I wanted to follow up on our previous conversation about tiles",
     "the approach we discussed, please write it down",
     "Same as last time, please.",

@@ -69,7 +69,7 @@ _ENGLISH: Final = (
     r"\bremember when\b",
     r"\bremember(?:ing)? (?:when|what|which|where|who|why|how|that|we|you|i|me|us) (?:we|you|i|the|my|our|your|said|saying|telling|told|"
     r"talking|discussing|it|he|she|they|was|were|is|time|to do)\b",
-    r"(?:^|[.!?;\n]\s*|\b(?:i|we|you|you'll|still|as i) )remember (?:the|that|those|this|our|my|your|last|earlier|it|we|you|i)\b",
+    r"(?:^|[.!?;\n]\s*|\b(?:i|we|you|you'll|still|as i) )remember (?:the|that|those|this|our|my|your|last|earlier|it|we|you|i|what|which|where|who|why|how(?! to))\b",
     r"\bdo you (?:still )?(?:remember|recall)\b(?! to\b)",
     r"\b(?:recall|recollect) (?:when|how|that|what|which|where|who|why|the|those|our|your|we|you|i|me|us)\b",
     r"\b(?:if|as) (?:i|you|we) (?:\w+ )?(?:recall|remember)\b",

@@ -99,7 +99,7 @@ def rank(
             score=scores[at],
             cosine=scorer.cosine(at),
             lexical=scorer.lexical(at),
-            dated=scorer.only_dated,
+            dated=scorer.is_dated(at),
             position=at,
             beside=tuple((i, index.entries[i].turn) for i in index.companions(at, with_answers=with_answers)),
         )
@@ -142,10 +142,9 @@ class _Scorer:
         self._dated = dated
         self._whole = sum(map(bm25.weight, query.terms))
 
-    @property
-    def only_dated(self) -> bool:
-        """Whether the question asks for a time, and something was said then."""
-        return bool(self._dated)
+    def is_dated(self, at: int) -> bool:
+        """Say whether a turn is of the very time that the question names."""
+        return self._in_period(at) >= 1.0
 
     def pool(self) -> Iterable[int]:
         """Return the turns worth scoring: the best under each aspect, and those beside them."""

@@ -131,32 +131,27 @@ class Rehydrator:
         trigger = self.detector.detect(asked)
         if trigger is None or not self.config.max_rehydrated:
             return Rehydrated(messages=given)
-        started = perf_counter()
         window = without_block(given)
+        is_live = _live(window)
+        started = perf_counter()
         try:
-            scan = within(self.config.timeout_seconds, lambda: self._scan(window, asked, user_id, now, session_id))
+            scan = within(
+                self.config.timeout_seconds, lambda: self._scan(asked, user_id, now, session_id, skip=is_live)
+            )
         except InvalidInput:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a store or embedder raises, the chat goes on
             return _skipped(given, error)
+        searched_ms = (perf_counter() - started) * 1000
         picked = [hit for hit in scan.hits if self._qualifies(hit)][: self.config.max_rehydrated]
-        units = [{hit.position: hit.turn} | dict(hit.beside) for hit in picked]
+        units = [_unit(hit, is_live) for hit in picked]
         block, turns = render_block(units, counter=self.counter, max_tokens=self.config.max_tokens)
-        metrics: Metrics = {"rehydrator.matched": 0, "rehydrator.scanned_blobs": scan.scanned_blobs}
-        metrics["rehydrator.search_ms"] = round((perf_counter() - started) * 1000, 3)
-        if not turns:
-            return Rehydrated(messages=given, metrics=metrics, warnings=tuple(scan.warnings))
         shown = sorted((hit for hit in picked if hit.position in turns), key=lambda hit: hit.position)
-        metrics |= {
-            "rehydrator.matched": len(shown),
-            "rehydrator.trigger": trigger,
-            "rehydrator.scores": [round(hit.score if hit.cosine is None else hit.cosine, 3) for hit in shown],
-        }
         return Rehydrated(
-            messages=inject(window, block, placement=self.config.placement),
+            messages=inject(window, block, placement=self.config.placement) if block else given,
             block=block,
             turns=tuple(turns.values()),
-            metrics=metrics,
+            metrics=_metrics(trigger, scan, shown, searched_ms),
             warnings=tuple(scan.warnings),
         )
 
@@ -165,10 +160,14 @@ class Rehydrator:
         return await asyncio.to_thread(self.rehydrate, messages, **options)
 
     def _scan(
-        self, window: Sequence[Message], asked: str, user_id: str, now: datetime | None, session_id: str | None
+        self,
+        asked: str,
+        user_id: str,
+        now: datetime | None,
+        session_id: str | None,
+        *,
+        skip: Callable[[Turn], bool],
     ) -> Scan:
-        ids = {message.id for message in window if message.id}
-        said = {(message.role, message.text) for message in window}
         return self.archive.scan(
             user_id,
             asked,
@@ -177,7 +176,7 @@ class Rehydrator:
             session_id=session_id,
             max_age_days=self.config.search_depth_days,
             max_reads=self.config.max_blobs_scanned,
-            skip=lambda turn: turn.id in ids or (turn.role, turn.text) in said,
+            skip=skip,
             with_answers=self.config.with_answers,
             wait_seconds=self.config.wait_seconds,
         )
@@ -198,6 +197,30 @@ def _last_asked(messages: Sequence[Message]) -> str:
     """Return the text of the last user message that is no mere carrier of tool results."""
     asked = (m for m in reversed(messages) if m.role == "user" and not (result_ids(m) and not m.text))
     return next((message.text for message in asked), "")
+
+
+def _live(window: Sequence[Message]) -> Callable[[Turn], bool]:
+    """Return what says whether a turn still stands in the window."""
+    ids = {message.id for message in window if message.id}
+    said = {(message.role, message.text) for message in window}
+    return lambda turn: turn.id in ids or (turn.role, turn.text) in said
+
+
+def _unit(hit: ScoredTurn, is_live: Callable[[Turn], bool]) -> dict[int, Turn]:
+    """Return a hit and what belongs to it, by position, without what still stands in the window."""
+    return {hit.position: hit.turn} | {at: turn for at, turn in hit.beside if not is_live(turn)}
+
+
+def _metrics(trigger: str, scan: Scan, shown: Sequence[ScoredTurn], searched_ms: float) -> Metrics:
+    metrics: Metrics = {
+        "rehydrator.matched": len(shown),
+        "rehydrator.scanned_blobs": scan.scanned_blobs,
+        "rehydrator.search_ms": round(searched_ms, 3),
+    }
+    if shown:
+        metrics["rehydrator.trigger"] = trigger
+        metrics["rehydrator.scores"] = [round(hit.score if hit.cosine is None else hit.cosine, 3) for hit in shown]
+    return metrics
 
 
 def _skipped(given: list[Message], error: Exception) -> Rehydrated:

@@ -89,7 +89,7 @@ class ScoredTurn:
         score: How well it answers, over everything considered; only the order means something across queries.
         cosine: Similarity of its text to the query in [-1, 1], or None where it has no vector.
         lexical: Share of the query's weighted words that the turn holds, in [0, 1].
-        dated: Whether the query asks about a time and the turn is of that time.
+        dated: Whether the query names a time and the turn is of that time.
         position: Where the turn stands among all of the user's turns, oldest first.
         beside: Turns that belong to it, by position: the calls or results of its tools, its question or answer.
     """
