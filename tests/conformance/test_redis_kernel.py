@@ -2,9 +2,13 @@
 
 import pytest
 
+from ctx_core.kernel.ports import KernelStores
+from ctx_core.stores.memory.kernel import open_memory_stores
 from ctx_core.stores.redis.connection import RedisConnection
+from ctx_core.stores.redis.events import RedisEventStore
 from ctx_core.stores.redis.kernel import RedisDetailStore, RedisProgressStore, RedisSnapshotStore
-from ctx_core.testing.kernel import DetailStoreSuite, ProgressStoreSuite, SnapshotStoreSuite
+from ctx_core.testing.kernel import DetailStoreSuite, EventStoreSuite, ProgressStoreSuite, SnapshotStoreSuite
+from ctx_core.testing.kernel_scenarios import KernelSuite
 
 
 def joined(url, prefix):
@@ -16,6 +20,26 @@ def connection(request, prefix):
     connection = RedisConnection(joined(request.getfixturevalue(request.param), prefix))
     yield connection
     connection.close()
+
+
+class TestRedisEventStore(EventStoreSuite):
+    @pytest.fixture
+    def events(self, connection):
+        return RedisEventStore(connection)
+
+
+class TestKernelOnRedis(KernelSuite):
+    """Log, details, progress and snapshots on one server; the graph in memory."""
+
+    @pytest.fixture
+    def stores(self, connection):
+        return KernelStores(
+            events=RedisEventStore(connection),
+            graph=open_memory_stores().graph,
+            details=RedisDetailStore(connection),
+            progress=RedisProgressStore(connection),
+            snapshots=RedisSnapshotStore(connection),
+        )
 
 
 class TestRedisDetailStore(DetailStoreSuite):

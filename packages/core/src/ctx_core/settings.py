@@ -103,7 +103,7 @@ class CtxSettings(_Section):
 
     Args:
         context_url: Everything in one place: `memory://` or `sqlite:///path`. The URLs below replace parts of it.
-        events_url: Event store: `nats://` or `tls://`.
+        events_url: Event store: `nats://` or `tls://`; `redis://` and its kin where no workers are to run.
         graph_url: Read model: `neo4j://`, `neo4j+s://`, `bolt://` or `bolt+s://`.
         details_url: Node details, progress and snapshots: `redis://`, `rediss://`, `valkey://` or `valkeys://`.
         archive_url: Archived turns: `memory://`, `file:///dir`, `s3://bucket/prefix`.
@@ -185,7 +185,8 @@ class CtxSettings(_Section):
         urls = {"events": self.events_url, "graph": self.graph_url, "details": self.details_url}
         if not any(urls.values()):
             return ContextKernel.open(self.context_url)
-        servers = {"events": self.nats, "graph": self.neo4j, "details": self.redis}
+        log = self.nats if _scheme(self.events_url or "") in ("nats", "tls") else self.redis
+        servers = {"events": log, "graph": self.neo4j, "details": self.redis}
         credentials = {name: _credentials(server) for name, server in servers.items()}
         return ContextKernel.over(open_stores(self.context_url, **urls, credentials=credentials))
 

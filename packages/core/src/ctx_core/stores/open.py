@@ -22,7 +22,11 @@ _KERNELS: Final[dict[str, str]] = {
     "memory": "ctx_core.stores.memory.kernel:open_memory_stores",
     "sqlite": "ctx_core.stores.sqlite.kernel:open_sqlite_stores",
 }
-_EVENTS: Final[dict[str, str]] = dict.fromkeys(("nats", "tls"), "ctx_core.stores.nats.events:open_nats_events")
+_REDIS_SCHEMES: Final = ("redis", "rediss", "valkey", "valkeys")
+_EVENTS: Final[dict[str, str]] = {
+    **dict.fromkeys(("nats", "tls"), "ctx_core.stores.nats.events:open_nats_events"),
+    **dict.fromkeys(_REDIS_SCHEMES, "ctx_core.stores.redis.events:open_redis_events"),
+}
 _NATS: Final[dict[str, str]] = dict.fromkeys(("nats", "tls"), "ctx_core.stores.nats.connection:NatsConnection")
 _GRAPHS: Final[dict[str, str]] = dict.fromkeys(
     ("neo4j", "neo4j+s", "bolt", "bolt+s"), "ctx_core.stores.neo4j.graph:open_neo4j_graph"
@@ -38,7 +42,7 @@ def open_kernel_stores(url: str) -> KernelStores:
 
 
 def open_events(url: str, *, credentials: Credentials = NO_CREDENTIALS) -> EventStore:
-    """Open an event log: `nats://host:4222` or `tls://host:4222`."""
+    """Open an event log: `nats://host:4222` or `tls://host:4222`, or `redis://` and its kin without workers."""
     return _opener(_EVENTS, url, "an event log")(url, credentials=credentials)
 
 

@@ -70,6 +70,11 @@ class RedisConnection:
 
     def close(self) -> None:
         """Close all connections."""
+        if self.is_cluster:
+            # A cluster client forgets the pools of its nodes without closing them.
+            for node in self.client.get_nodes():
+                if node.redis_connection is not None:
+                    node.redis_connection.connection_pool.disconnect()
         self.client.close()
 
 
