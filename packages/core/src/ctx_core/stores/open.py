@@ -31,9 +31,7 @@ _NATS: Final[dict[str, str]] = dict.fromkeys(("nats", "tls"), "ctx_core.stores.n
 _GRAPHS: Final[dict[str, str]] = dict.fromkeys(
     ("neo4j", "neo4j+s", "bolt", "bolt+s"), "ctx_core.stores.neo4j.graph:open_neo4j_graph"
 )
-_DETAILS: Final[dict[str, str]] = dict.fromkeys(
-    ("redis", "rediss", "valkey", "valkeys"), "ctx_core.stores.redis.connection:RedisConnection"
-)
+_DETAILS: Final[dict[str, str]] = dict.fromkeys(_REDIS_SCHEMES, "ctx_core.stores.redis.connection:RedisConnection")
 
 
 def open_kernel_stores(url: str) -> KernelStores:
