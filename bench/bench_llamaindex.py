@@ -13,7 +13,7 @@ from pathlib import Path
 from llama_index.core import SummaryIndex
 from llama_index.core.llms import LLMMetadata, MockLLM
 from llama_index.core.node_parser import SentenceSplitter
-from llama_index.core.schema import Document, NodeWithScore, TextNode
+from llama_index.core.schema import BaseNode, Document, NodeWithScore, TextNode
 
 from ctx_core import ContextOptimizer, TokenCounter
 from llamaindex_ctx import ContextPostprocessor
@@ -38,7 +38,7 @@ def documents(folders: list[str]) -> list[Document]:
     return [Document(text=text, metadata={"file": path.name}) for path, text in texts if text.strip()]
 
 
-def compare(nodes: list[TextNode], budget: int) -> None:
+def compare(nodes: list[BaseNode], budget: int) -> None:
     """Ask over twenty nodes at a time, a needle planted in each batch."""
     sent = {"without": 0, "with": 0}
     kept = {"without": 0, "with": 0}
@@ -46,7 +46,8 @@ def compare(nodes: list[TextNode], budget: int) -> None:
     for number, batch in enumerate(batches):
         target = batch[number % len(batch)]
         planted = [
-            node.model_copy(update={"text": f"{node.text}\n{NEEDLE}"}) if node is target else node for node in batch
+            node.model_copy(update={"text": f"{node.get_content()}\n{NEEDLE}"}) if node is target else node
+            for node in batch
         ]
         for name, post in (("without", []), ("with", [ContextPostprocessor(max_tokens=budget)])):
             engine = SummaryIndex(planted).as_query_engine(
@@ -64,7 +65,7 @@ def compare(nodes: list[TextNode], budget: int) -> None:
 
 def overhead() -> None:
     """Twenty nodes of 1,000 tokens, none seen before, against counting their tokens once."""
-    walls, counts = [], []
+    walls, counts, texts = [], [], [""]
     optimizer = ContextOptimizer()
     for run in range(15):
         texts = [

@@ -100,7 +100,4 @@ def test_any_other_tool_can_be_wrapped():
 def test_agents_take_wrapped_tools():
     tools = [compress_tool(FunctionTool.from_defaults(read_log)), retrieve_original_tool(ContextOptimizer())]
     for agent in (FunctionAgent, ReActAgent):
-        assert {tool.metadata.name for tool in agent(tools=tools, llm=MockLLM()).tools} == {
-            "read_log",
-            "retrieve_original",
-        }
+        assert list(agent(tools=tools, llm=MockLLM()).tools or []) == tools

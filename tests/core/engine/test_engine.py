@@ -178,7 +178,7 @@ def test_a_broken_part_never_fails_the_chat_unless_asked_to(part):
     assert prepared.messages[-1].text.startswith("Remember crate 3?")
     assert prepared.report.warnings
     ctx.strict = True
-    with pytest.raises(Exception):
+    with pytest.raises(Exception, match="is down"):
         ctx.prepare(chat, user_id="ada", max_tokens=2500, graph_root="n0", chunks=["x"])
 
 

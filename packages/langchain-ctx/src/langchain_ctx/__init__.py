@@ -5,8 +5,9 @@ Names load on first use, so importing the package costs next to nothing; `Contex
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ctx_core.lazy import exports
 
 if TYPE_CHECKING:
     from langchain_ctx.agents.middleware import ContextMiddleware as ContextMiddleware
@@ -54,14 +55,4 @@ __all__ = [
     "retrieve_original_tool",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = exports(__name__, _HOMES)

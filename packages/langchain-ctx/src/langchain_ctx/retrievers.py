@@ -9,7 +9,6 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import run_in_executor
 from pydantic import SkipValidation
 
-from ctx_core.graph.render import Section
 from ctx_core.kernel.kernel import ContextKernel
 from ctx_core.kernel.views import ContextView
 from ctx_core.rehydrate.archive import Archive
@@ -82,22 +81,15 @@ class ArchiveRetriever(BaseRetriever):
 def _tiers(view: ContextView) -> list[tuple[str, str, list[str]]]:
     spoken_of: dict[str, dict[str, None]] = {}
     for section in view.rendered.sections:
-        spoken_of.setdefault(section.tier, {}).update(dict.fromkeys(_nodes_of(view, section)))
+        spoken_of.setdefault(section.tier, {}).update(dict.fromkeys(view.rendered.nodes_of(section)))
     return [(str(tier), text, [*spoken_of.get(tier, {})]) for tier, text in view.rendered.tiers.items() if text]
 
 
 def _facts(view: ContextView) -> list[tuple[str, str, list[str]]]:
     return [
-        (section.relation_id or f"{section.kind}:{section.node_id}", section.text, _nodes_of(view, section))
+        (section.relation_id or f"{section.kind}:{section.node_id}", section.text, [*view.rendered.nodes_of(section)])
         for section in view.rendered.sections
     ]
-
-
-def _nodes_of(view: ContextView, section: Section) -> list[str]:
-    if section.node_id is not None:
-        return [section.node_id]
-    ends = ((r.source_node_id, r.target_node_id) for r in view.bundle.relations if r.relation_id == section.relation_id)
-    return [node_id for pair in ends for node_id in pair]
 
 
 def _graph_document(view: ContextView, part: str, text: str, node_ids: list[str], rank: int) -> Document:

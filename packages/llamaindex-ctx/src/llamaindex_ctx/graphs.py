@@ -6,13 +6,13 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from ctx_core.graph.render import render
 from llama_index.core.graph_stores.types import ChunkNode, LabelledNode, PropertyGraphStore
 from llama_index.core.indices.property_graph.sub_retrievers.base import BasePGRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from ctx_core.errors import InvalidInput, NodeNotFound
 from ctx_core.graph.model import Bundle, Node, Relation, RelationClass
+from ctx_core.graph.render import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -87,15 +87,8 @@ def _tiers(view: ContextView) -> list[NodeWithScore]:
 
 def _facts(view: ContextView) -> list[NodeWithScore]:
     sections = view.rendered.sections
-    ends = {r.relation_id: [r.source_node_id, r.target_node_id] for r in view.bundle.relations}
     return [
-        _graph_node(
-            view,
-            f"{at}",
-            section.text,
-            [section.node_id] if section.node_id else ends.get(section.relation_id or "", []),
-            score=1.0 - at / len(sections),
-        )
+        _graph_node(view, f"{at}", section.text, [*view.rendered.nodes_of(section)], score=1.0 - at / len(sections))
         for at, section in enumerate(sections)
     ]
 

@@ -42,7 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--graph", metavar="FILE", help="a graph as JSON; default: the incident beside the recorded session"
     )
     parser.add_argument(
-        "--max-tokens", type=budget, default=6000, metavar="N", help="the prompt's budget (%(default)s)"
+        "--max-tokens", type=budget, default=8000, metavar="N", help="the prompt's budget (%(default)s)"
     )
     parser.add_argument("--settings", metavar="FILE", help="settings as YAML; default: everything in memory")
     parser.add_argument("--html", metavar="FILE", help="write the same as a page to look at")

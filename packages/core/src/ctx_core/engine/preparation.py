@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ctx_core.optimize.optimizer import CompressResult
     from ctx_core.rehydrate.rehydrator import Rehydrated
 
+# What is about the request stands in a block of its own at the end; its tags, and the message they may need.
+_FRAME_TOKENS: Final = 24
 _CLOSING: Final = re.compile(r"<(?=/?context\b)", re.IGNORECASE)
 
 
@@ -162,7 +164,7 @@ class Preparation:
     def _room(self) -> int:
         """Tokens for the conversation, beside what is attached to it and what may come back into it."""
         text = self._attachment()
-        room = self.request.max_tokens - (self.engine.counter.count(text) + 2 if text else 0)
+        room = self.request.max_tokens - _FRAME_TOKENS - (self.engine.counter.count(text) + 2 if text else 0)
         if self.request.user_id is not None and self.engine.rehydrator.detector.detect(self.request.asked):
             room -= self._comeback()
         return max(room, 0)

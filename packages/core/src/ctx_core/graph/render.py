@@ -84,6 +84,14 @@ class RenderedContext:
         """The content hash of the bundle."""
         return self.bundle.content_hash
 
+    def nodes_of(self, section: Section) -> tuple[str, ...]:
+        """Return the ids of the nodes that a section speaks of: its node, or both ends of its relation."""
+        return (section.node_id,) if section.node_id is not None else self._ends.get(section.relation_id or "", ())
+
+    @cached_property
+    def _ends(self) -> dict[str, tuple[str, str]]:
+        return {r.relation_id: (r.source_node_id, r.target_node_id) for r in self.bundle.relations}
+
     @cached_property
     def token_count(self) -> int:
         """How many tokens `text` has, exactly."""

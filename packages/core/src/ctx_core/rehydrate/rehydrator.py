@@ -14,6 +14,7 @@ from ctx_core.messages import Message, as_messages
 from ctx_core.rehydrate.concurrent import within
 from ctx_core.rehydrate.inject import Placement, inject, render_block, without_block
 from ctx_core.rehydrate.pairs import result_ids
+from ctx_core.rehydrate.summary import without_notes
 from ctx_core.rehydrate.triggers import TriggerDetector, TriggerMode
 from ctx_core.tokens import TokenCounter
 
@@ -195,8 +196,9 @@ class Rehydrator:
 
 def _last_asked(messages: Sequence[Message]) -> str:
     """Return the text of the last user message that is no mere carrier of tool results."""
-    asked = (m for m in reversed(messages) if m.role == "user" and not (result_ids(m) and not m.text))
-    return next((message.text for message in asked), "")
+    # A note on what left the window is ours, and its words refer back to nothing.
+    said = (without_notes(message)[0] for message in reversed(messages) if message.role == "user")
+    return next((m.text for m in said if m is not None and not (result_ids(m) and not m.text)), "")
 
 
 def _live(window: Sequence[Message]) -> Callable[[Turn], bool]:

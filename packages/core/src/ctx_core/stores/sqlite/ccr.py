@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -35,8 +36,11 @@ class SqliteCcrStore:
         clock: Seconds since some epoch that outlives the process.
     """
 
-    def __init__(self, path: str, *, ttl_seconds: float | None = None, clock: Callable[[], float] = time.time) -> None:
-        self._path = path_of(path) if path.startswith("sqlite:") else path
+    def __init__(
+        self, path: str | os.PathLike[str], *, ttl_seconds: float | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        where = os.fspath(path)
+        self._path = path_of(where) if where.startswith("sqlite:") else where
         self._ttl_seconds = ttl_seconds
         self._clock = clock
         self._database = self._opened()
