@@ -88,15 +88,29 @@ def _fitted(line: str, max_tokens: int, counter: TokenCounter) -> str | None:
 
 
 def shorten_block(block: str, *, counter: TokenCounter, max_tokens: int) -> str:
-    """Return a rendered block within `max_tokens`: the longest turns leave first, the last one is shortened; empty if none fits."""
+    """Return a rendered block within `max_tokens`: long turns are shortened first, to one length; empty if none fits."""
     body = block.removeprefix(f"<{TAG}>\n{_LEAD}\n").removesuffix(f"\n</{TAG}>")
     lines = re.split(r"\n(?=- )", body)
-    while len(lines) > 1 and counter.count(_frame(lines)) > max_tokens:
+    room = max_tokens - counter.count(_frame(()))
+    while lines:
+        fitted = _leveled(lines, room, counter)
+        if fitted and counter.count(_frame(fitted)) <= max_tokens:
+            return _frame(fitted)
         lines.remove(max(lines, key=len))
-    if counter.count(_frame(lines)) <= max_tokens:
-        return _frame(lines)
-    last = _fitted(lines[0], max_tokens - counter.count(_frame(())) - 1, counter)
-    return _frame([last]) if last else ""
+    return ""
+
+
+def _leveled(lines: Sequence[str], room: int, counter: TokenCounter) -> list[str] | None:
+    """Return `lines` in `room` tokens: what short ones leave over, long ones share alike."""
+    fitted: dict[int, str] = {}
+    sizes = [counter.count(line) for line in lines]
+    for left, at in zip(range(len(lines), 0, -1), sorted(range(len(lines)), key=sizes.__getitem__), strict=True):
+        line = _fitted(lines[at], room // left - 1, counter)
+        if line is None:
+            return None
+        fitted[at] = line
+        room -= counter.count(line) + 1
+    return [fitted[at] for at in range(len(lines))]
 
 
 def without_block(messages: Sequence[Message]) -> list[Message]:
