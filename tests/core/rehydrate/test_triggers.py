@@ -3,7 +3,7 @@ import pickle
 import pytest
 
 from ctx_core.errors import InvalidInput
-from ctx_core.rehydrate.triggers import SEED_PHRASES, TriggerDetector, TriggerMode
+from ctx_core.rehydrate.triggers import CLASSIC_PHRASES, TriggerDetector, TriggerMode
 
 LOOKS_BACK = [
     # English
@@ -114,7 +114,7 @@ def test_it_stays_quiet_on_what_does_not(text):
 
 def test_phrases_fire_as_whole_words_only():
     detector = TriggerDetector(mode="phrases")
-    assert detector.phrases == SEED_PHRASES
+    assert detector.phrases == CLASSIC_PHRASES
     assert detector.detect("Earlier we spoke") == "Earlier"
     assert detector.detect("beforehand, remembering") is None
     assert (

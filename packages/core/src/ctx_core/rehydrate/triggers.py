@@ -12,7 +12,7 @@ from ctx_core.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-SEED_PHRASES: Final = ("remember", "earlier", "previously", "before", "last time", "we discussed", "we were")
+CLASSIC_PHRASES: Final = ("remember", "earlier", "previously", "before", "last time", "we discussed", "we were")
 """The phrases of `mode="phrases"`; `before` and `remember` fire on much that looks forward."""
 
 # People ask at the beginning or the end of a message; what lies between is what they pasted.
@@ -48,7 +48,7 @@ class TriggerDetector:
         if isinstance(mode, str) and mode not in list(TriggerMode):
             raise InvalidInput(f"unknown trigger mode {mode!r}; known are {', '.join(TriggerMode)}, or give a function")
         self.mode = TriggerMode(mode) if isinstance(mode, str) else mode
-        default = SEED_PHRASES if self.mode is TriggerMode.PHRASES else ()
+        default = CLASSIC_PHRASES if self.mode is TriggerMode.PHRASES else ()
         self.phrases = tuple(default if phrases is None else phrases)
 
     def detect(self, text: str) -> str | None:
