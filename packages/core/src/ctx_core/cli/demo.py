@@ -79,7 +79,10 @@ def demonstrate(
     if graph is not None:
         changes = [*graph.nodes, *graph.relations, *graph.details]
         engine.kernel.update_context(root_node_id=graph.root_node_id, changes=changes, requested_by="ctx demo")
-    prepared = engine.prepare(messages, user_id="demo", session_id="recorded", max_tokens=max_tokens, graph_root=root)
+    asked_at = messages[-1].created_at
+    prepared = engine.prepare(
+        messages, user_id="demo", session_id="recorded", max_tokens=max_tokens, graph_root=root, now=asked_at
+    )
     return Demonstration(messages=messages, prepared=prepared, graph_root=root)
 
 

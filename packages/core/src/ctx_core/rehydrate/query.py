@@ -37,6 +37,10 @@ _USER_SAID: Final = re.compile(
 )
 
 
+_CLAUSE: Final = re.compile(r"[.?!;\n]+|,? (?:and|y|und|et) ")
+_LEAST_TERMS: Final = 2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """A question, read.
@@ -44,6 +48,7 @@ class Query:
     Args:
         text: The question as it was asked.
         terms: Stems of the words that its answer may share, each once.
+        clauses: The terms of each question in it, where it asks several things: a turn that answers one of them is wanted.
         said: Stems of all its words; a turn that holds no others tells nothing new.
         speaker: The one speaker it names, case-folded; None if it names none or several.
         role: `assistant` or `user` where it asks for what one of them said.
@@ -53,6 +58,7 @@ class Query:
 
     text: str
     terms: tuple[str, ...]
+    clauses: tuple[tuple[str, ...], ...]
     said: frozenset[str]
     speaker: str | None = None
     role: str | None = None
@@ -76,9 +82,15 @@ def read_query(text: str, *, speakers: Iterable[str], today: date) -> Query:
     return Query(
         text=text,
         terms=about or terms,
+        clauses=_clauses(text, about or terms),
         said=frozenset(said),
         speaker=named[0] if len(named) == 1 else None,
         role={(True, False): "assistant", (False, True): "user"}.get(says),
         period=period,
         is_about_time=period is not None and not content and not named,
     )
+
+
+def _clauses(text: str, terms: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    parts = (tuple(term for term in dict.fromkeys(words(part)) if term in terms) for part in _CLAUSE.split(text))
+    return tuple(part for part in parts if len(part) >= _LEAST_TERMS) or (terms,)

@@ -140,7 +140,6 @@ class _Scorer:
         self._matches: dict[int, float] = {}
         dated = [at for at in range(count) if self._in_period(at) >= 1.0] if query.is_about_time else []
         self._dated = dated
-        self._whole = sum(map(bm25.weight, query.terms))
 
     def is_dated(self, at: int) -> bool:
         """Say whether a turn is of the very time that the question names."""
@@ -185,10 +184,14 @@ class _Scorer:
         return self._cosines[at] if self._cosines and known else None
 
     def lexical(self, at: int) -> float:
-        """Return the share of the question's weight in words that a turn holds."""
+        """Return the share of the question's weight in words that a turn holds; of several questions, of the one it fits best."""
         terms = set(self._index.entries[at].terms)
-        held = sum(self._index.words.weight(term) for term in self._query.terms if term in terms)
-        return held / self._whole if self._whole else 0.0
+        return max((self._share(clause, terms) for clause in self._query.clauses), default=0.0)
+
+    def _share(self, clause: Sequence[str], terms: set[str]) -> float:
+        weights = {term: self._index.words.weight(term) for term in clause}
+        held = sum(weight for term, weight in weights.items() if term in terms)
+        return held / (sum(weights.values()) or 1.0)
 
 
 def _period_shares(index: TurnIndex, query: Query, now: datetime, session_id: str | None) -> Callable[[int], float]:
