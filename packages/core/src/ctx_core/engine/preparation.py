@@ -146,8 +146,7 @@ class Preparation:
             limit = max(limit // 2, MIN_BUDGET)
             self._optimize(limit)
             evicted = self.engine.evictor.evict(self.messages, max_tokens=self._room())
-        gone = {id(message) for message in evicted.evicted}
-        leaving = [row for row in self.rows if id(row.message) in gone]
+        leaving = [self.rows[at] for at in evicted.positions]
         if leaving and self.request.user_id is not None:
             turns = [Turn.of(row.given, session_id=self.request.session_id) for row in leaving]
             self.engine.archive.append(self.request.user_id, turns, session_id=self.request.session_id)
