@@ -122,7 +122,25 @@ def test_thai_is_cut_at_its_spaces_and_keeps_its_marks():
 def test_a_long_paragraph_said_twice_is_said_once():
     legal = "This software comes with no warranty of any kind, and whoever uses it does so at a risk that is entirely their own, whatever the law of their country may say about it."
     text = f"First.\n\n{legal}\n\nSecond.\n\n{legal}\n\nThird.\n"
-    assert compress(text).text == f"First.\n\n{legal}\n\nSecond.\n\n[… 1 sentence]\n\nThird.\n"
+    assert compress(text).text == f"First.\n\n{legal}\n\nSecond.\n\n[… 1 sentence said before]\n\nThird.\n"
+
+
+@pytest.mark.parametrize(
+    "said", ["库存服务在三点返回空列表，订单无法确认。", "在庫は空でした。\n", "The stock is empty. "]
+)
+def test_a_sentence_said_many_times_is_said_once_with_a_count(said: str):
+    result = compress(f"{said * 40}Then it was filled.")
+    assert result.text.startswith(f"{said}[… 39 sentences said before]")
+    assert result.text.endswith("Then it was filled.")
+    assert [omission.count for omission in result.omissions] == [39]
+
+
+def test_short_echoes_headings_and_code_are_no_repetition():
+    text = (
+        "# One\n\nYes. It was moored here.\n\n# One\n\nYes. It was moored here.\n\n"
+        + "```\ntie(rope, berth)\n```\n" * 20
+    )
+    assert compress(text).text == text
 
 
 def test_counts_stay_true_when_a_shortened_text_is_shortened_again():

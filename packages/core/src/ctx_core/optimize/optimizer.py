@@ -20,7 +20,7 @@ from ctx_core.optimize.ccr import (
     without_hints,
 )
 from ctx_core.optimize.compressors.base import Omission
-from ctx_core.optimize.content import ContentType, Detection
+from ctx_core.optimize.content import COMPACT_JSON, ContentType, Detection
 from ctx_core.optimize.draft import Assignment, Draft
 from ctx_core.optimize.many import allot
 from ctx_core.optimize.router import ContentRouter
@@ -231,7 +231,8 @@ class ContextOptimizer:
         """Draft until another round would change nothing: what is lossless bears no hint that says it was here before."""
         draft = work.draft()
         for _ in range(_MAX_ROUNDS if work.max_tokens is None else 0):
-            if draft.omissions or draft.tokens > _WORTH_IT * work.tokens:
+            # The compact form of JSON comes back as it is.
+            if draft.omissions or draft.tokens > _WORTH_IT * work.tokens or draft.text.startswith(COMPACT_JSON):
                 break
             work = replace(work, text=draft.text, tokens=draft.tokens, parts=self._parts(draft.text, None))
             again = work.draft()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.aim import aim
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 _MIXED: Final = "parts"
 """What units of several kinds are together."""
 
-_NOTE: Final = re.compile(rf"\[… (\d+) ({'|'.join(what[:-1] for what in (*Kind, _MIXED))})s?\]")
+_NOTE: Final = re.compile(rf"\[… (\d+) ({'|'.join(what[:-1] for what in (*Kind, _MIXED))})s?(?: said before)?\]")
 _NOTE_COST: Final = 6
 _MIN_REPEATED: Final = 160
-"""Characters from which a repeated piece of text costs more than the note that says so."""
+"""Characters from which a repeated passage costs more than the note that says so."""
 
 
 class TextCompressor:
@@ -32,7 +33,9 @@ class TextCompressor:
         if budget.max_tokens is not None and budget.fits(text):
             return Compressed(text=text)
         units = units_of(text)
-        once = _written(units, _said_once(units))
+        # Beside a note that counts what was left out, what follows is no longer what followed.
+        said_once = range(len(units)) if _NOTE.search(text) else _said_once(units)
+        once = _written(units, said_once, why=" said before")
         shorter = once if len(once.text) < len(text) else Compressed(text=text)
         if budget.fits(shorter.text):
             return shorter
@@ -46,15 +49,24 @@ class TextCompressor:
 
 
 def _said_once(units: Sequence[Unit]) -> list[int]:
-    """Return the numbers of all units but those that repeat a long one."""
+    """Return the numbers of all units but those of long passages in which each was said before; headings and code stay."""
     seen: set[str] = set()
     kept: list[int] = []
-    for number, unit in enumerate(units):
-        text = unit.text.strip()
-        if len(text) < _MIN_REPEATED or unit.kind is Kind.HEADING or text not in seen:
-            kept.append(number)
-            seen.add(text)
+    for is_repeated, run in groupby(enumerate(units), key=lambda each: _is_repeated(each[1], seen)):
+        passage = [*run]
+        if not is_repeated or sum([len(unit.text.strip()) for _, unit in passage]) < _MIN_REPEATED:
+            kept += [number for number, _ in passage]
     return kept
+
+
+def _is_repeated(unit: Unit, seen: set[str]) -> bool:
+    """Say whether a unit was seen, and see it."""
+    if unit.kind is Kind.HEADING or unit.fence:
+        return False
+    text = unit.text.strip()
+    is_repeated = text in seen
+    seen.add(text)
+    return is_repeated
 
 
 def _order(units: Sequence[Unit], costs: Sequence[int], query: str | None) -> tuple[list[int], set[int]]:
@@ -85,8 +97,8 @@ def _chosen(units: Sequence[Unit], order: Sequence[int], alarms: set[int], costs
     return kept
 
 
-def _written(units: Sequence[Unit], kept: Iterable[int]) -> Compressed:
-    """Return the text of the units in `kept`, with a counted note wherever some are missing."""
+def _written(units: Sequence[Unit], kept: Iterable[int], *, why: str = "") -> Compressed:
+    """Return the text of the units in `kept`, with a counted note wherever some are missing, and why they are."""
     kept = set(kept)
     out: list[str] = []
     total: Counter[str] = Counter()
@@ -97,7 +109,7 @@ def _written(units: Sequence[Unit], kept: Iterable[int]) -> Compressed:
             continue
         if run:
             what, count = next(iter(run)) if len(run) == 1 else _MIXED, run.total()
-            out.append(_note(count, what, units[number - 1].text))
+            out.append(_note(count, what, why, units[number - 1].text))
             total[what] += count
             run = Counter()
         out += [unit.text] if unit else []
@@ -118,7 +130,7 @@ def _lost(unit: Unit) -> dict[str, int]:
     return lost
 
 
-def _note(count: int, what: str, last: str) -> str:
+def _note(count: int, what: str, why: str, last: str) -> str:
     """Say what is missing, and go on with the white space that stood behind it."""
     space = last[len(last.rstrip()) :]
-    return f"[… {count} {what if count > 1 else what[:-1]}]" + ("\n" * min(2, space.count("\n")) or space[:1])
+    return f"[… {count} {what if count > 1 else what[:-1]}{why}]" + ("\n" * min(2, space.count("\n")) or space[:1])
