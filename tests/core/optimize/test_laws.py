@@ -1,12 +1,13 @@
 """The laws of the optimizer, for texts of every kind and for texts of none."""
 
 import json
+import os
 import unicodedata
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ctx_core.optimize.ccr import content_hash, hints_in
@@ -70,6 +71,9 @@ PIECES = grown() | st.sampled_from(SAMPLES) | JSON | ROWS | ANY
 MIXED = st.lists(PIECES, min_size=2, max_size=4).flatmap(
     lambda parts: st.sampled_from(["\n", "\n\n", "\n```json\n", "\n```\n"]).map(lambda joint: joint.join(parts))
 )
+# In CI every law is tried on at least 2,000 texts.
+law = settings(max_examples=2_000 if os.environ.get("CI") else 50)
+
 TEXTS = PIECES | MIXED
 BUDGETS = st.none() | st.integers(MIN_BUDGET, 64) | st.integers(MIN_BUDGET, 2_000)
 QUERIES = st.none() | st.sampled_from(["", "why did it fail?", "Which ship is moored?", "ошибка", "\0[("])
@@ -79,6 +83,7 @@ def optimizer(**options):
     return ContextOptimizer(router=ContentRouter(magika=False), **options)
 
 
+@law
 @given(TEXTS, st.integers(0, 50))
 def test_what_is_within_the_budget_is_the_very_same_string(text, spare):
     result = optimizer().optimize(text, max_tokens=max(MIN_BUDGET, count(text) + spare))
@@ -87,6 +92,7 @@ def test_what_is_within_the_budget_is_the_very_same_string(text, spare):
     assert (result.ccr_hash, result.omissions) == (None, ())
 
 
+@law
 @given(TEXTS, BUDGETS, QUERIES)
 @example("\ud800" * 500, 32, None)
 @example("👨‍👩‍👧" * 300, 40, None)
@@ -101,6 +107,7 @@ def test_no_result_is_over_its_budget_or_larger_than_its_text(text, max_tokens, 
         assert result.compressed_tokens <= max_tokens
 
 
+@law
 @given(TEXTS, BUDGETS)
 def test_every_original_comes_back_as_it_was(text, max_tokens):
     subject = optimizer()
@@ -112,6 +119,7 @@ def test_every_original_comes_back_as_it_was(text, max_tokens):
         assert subject.retrieve(result.ccr_hash or "") == text
 
 
+@law
 @given(TEXTS, BUDGETS)
 def test_a_hint_stands_there_exactly_when_something_is_left_out(text, max_tokens):
     result = optimizer().optimize(text, max_tokens=max_tokens)
@@ -124,6 +132,7 @@ def test_a_hint_stands_there_exactly_when_something_is_left_out(text, max_tokens
         assert result.compressed.endswith(f"<!-- CCR:{result.ccr_hash} — full content available via retrieval -->")
 
 
+@law
 @given(TEXTS, BUDGETS, QUERIES)
 def test_optimizing_twice_changes_nothing(text, max_tokens, query):
     once = optimizer().optimize(text, max_tokens=max_tokens, query=query).compressed
@@ -132,12 +141,14 @@ def test_optimizing_twice_changes_nothing(text, max_tokens, query):
     assert again.ccr_hash is None
 
 
+@law
 @given(TEXTS, BUDGETS, QUERIES)
 def test_the_same_text_gives_the_same_result_in_another_optimizer(text, max_tokens, query):
     first = optimizer().optimize(text, max_tokens=max_tokens, query=query)
     assert optimizer().optimize(text, max_tokens=max_tokens, query=query) == first
 
 
+@law
 @given(TEXTS, BUDGETS)
 def test_no_grapheme_and_no_surrogate_pair_is_cut(text, max_tokens):
     shown = optimizer().optimize(text, max_tokens=max_tokens).compressed
@@ -155,6 +166,7 @@ STYLES = st.sampled_from(
 NOUNS = ("anchor", "berth", "cable", "deck", "engine", "flag", "gauge", "hull")
 
 
+@law
 @given(
     STYLES,
     st.integers(30, 300),
@@ -175,6 +187,7 @@ def test_every_distinct_error_outlives_every_calm_line(style, size, broken, rand
     assert not lost or "checked in" not in shown
 
 
+@law
 @given(st.lists(TEXTS, max_size=6), st.integers(MIN_BUDGET, 3_000), QUERIES)
 def test_many_chunks_are_within_one_budget(chunks, max_tokens, query):
     subject = optimizer()
