@@ -10,4 +10,4 @@ $uv pip install --quiet --link-mode copy --python "$venv/bin/python" --resolutio
   -e 'packages/core[local,code,markup,cli,otel,redis,neo4j,nats,s3]' -e 'packages/langchain-ctx[agents]' -e packages/llamaindex-ctx
 $uv pip install --quiet --link-mode copy --python "$venv/bin/python" \
   'pytest>=9,<10' pytest-asyncio pytest-timeout pytest-examples hypothesis inline-snapshot dirty-equals networkx langchain-tests==1.1.9 langchain-classic langgraph-checkpoint-sqlite
-"$venv/bin/python" -m pytest -q tests/core tests/langchain_ctx tests/llamaindex_ctx tests/contracts
+env -u CI "$venv/bin/python" -m pytest -q tests/core tests/langchain_ctx tests/llamaindex_ctx tests/contracts
