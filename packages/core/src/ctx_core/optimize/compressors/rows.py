@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from itertools import accumulate, islice, pairwise
 from math import isfinite
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.optimize.compressors.relevance import query_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 START_SHARE: Final = 0.30
 END_SHARE: Final = 0.15
@@ -25,6 +26,7 @@ _EVEN_SHARE: Final = 0.2  # beside the rows by score, so that no long stretch is
 _HEAD: Final = 5
 _TAIL: Final = 3
 _RARE: Final = 0.1
+_SAMPLE: Final = 512  # values that a median is taken of: sorting all of a long column takes half the time of scoring it
 
 _ALARM: Final = re.compile(
     r"(?<![A-Za-z])(?i:err(?:or)?s?|fail(?:s|ed|ing|ures?)?|fatal|exceptions?|critical|severe|panic\w*|crash\w*|denied|refused"
@@ -54,7 +56,7 @@ def rough_cost(piece: str) -> float:
 
 
 def order_rows(
-    rows: Sequence[str], columns: Sequence[Sequence[str]], costs: Sequence[float], *, query: str | None = None
+    rows: Sequence[str], columns: Iterable[Sequence[str]], costs: Sequence[float], *, query: str | None = None
 ) -> tuple[list[int], int]:
     """Order row numbers by who stays longest; the second value counts the rows at the front that outlive all others.
 
@@ -76,7 +78,7 @@ def order_rows(
 
 
 def odd_rows(
-    rows: Sequence[str], columns: Sequence[Sequence[str]], *, share: float, query: str | None = None
+    rows: Sequence[str], columns: Iterable[Sequence[str]], *, share: float, query: str | None = None
 ) -> list[int]:
     """Return, in their order, the rows that differ most from the rest, alarms, query matches, and some of both ends.
 
@@ -88,7 +90,7 @@ def odd_rows(
     """
     count = int(share * len(rows))
     scores = score_rows(columns, len(rows))
-    by_score = sorted(range(len(rows)), key=lambda i: (-scores[i], i))
+    by_score = _highest_first(scores)
     evenly = islice(_spread(len(rows)), int(_EVEN_SHARE * count))
     ends = [*range(_HEAD), *range(len(rows) - _TAIL, len(rows))]
     return sorted({*_first_alarms(rows), *_matches(rows, query), *ends, *by_score[:count], *evenly})
@@ -159,15 +161,19 @@ def _matches(rows: Sequence[str], query: str | None) -> list[int]:
     return [i for i, _ in sorted(hits.items(), key=lambda hit: (-hit[1], hit[0]))]
 
 
+def _highest_first(scores: Sequence[float]) -> list[int]:
+    return sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+
+
 def _by_score(scores: Sequence[float]) -> list[int]:
     """Order rows by score; what stands close behind a higher score in the same stretch of the table counts less."""
     size = max(1, len(scores) // _BUCKETS)
     ranks: Counter[int] = Counter()
-    damped: dict[int, float] = {}
-    for i in sorted(range(len(scores)), key=lambda i: (-scores[i], i)):
+    damped = [0.0] * len(scores)
+    for i in _highest_first(scores):
         damped[i] = scores[i] / (1 + ranks[i // size] / 2)
         ranks[i // size] += 1
-    return sorted(damped, key=lambda i: (-damped[i], i))
+    return _highest_first(damped)
 
 
 def _spread(count: int) -> Iterator[int]:
@@ -179,7 +185,7 @@ def _spread(count: int) -> Iterator[int]:
     yield from range(count)
 
 
-def score_rows(columns: Sequence[Sequence[str]], count: int) -> list[float]:
+def score_rows(columns: Iterable[Sequence[str]], count: int) -> list[float]:
     """Say for each row how much it differs from the others: outliers, jumps, level shifts, gaps, rare words, rare blanks."""
     scores = [0.0] * count
     for column in columns:
@@ -188,79 +194,88 @@ def score_rows(columns: Sequence[Sequence[str]], count: int) -> list[float]:
     return scores
 
 
-def _column_scores(cells: Sequence[str]) -> list[tuple[int, float]]:
+def _column_scores(cells: Sequence[str]) -> Iterator[tuple[int, float]]:
+    """Yield row numbers with what this column adds to their scores."""
     if len(cells) < 4:
-        return []
-    present = [(i, cell) for i, cell in enumerate(cells) if cell not in _MISSING]
-    rare = _rare_blanks(cells, present)
-    values = _numbers([cell for _, cell in present])
+        return
+    places: Sequence[int] = range(len(cells))
+    if not _MISSING.isdisjoint(cells):
+        places = [i for i, cell in enumerate(cells) if cell not in _MISSING]
+        yield from _rare_blanks(cells, places)
+        cells = [cells[i] for i in places]
+    values = _numbers(cells)
     if values is None:
-        return rare + _rare_words(present)
-    if len(values) < 4:
-        return rare
-    places = [i for i, _ in present]
-    return rare + [(place, score) for place, score in zip(places, _series_scores(values), strict=True) if score]
+        yield from _rare_words(cells, places)
+    elif len(values) >= 4:
+        yield from [(place, score) for place, score in zip(places, _series_scores(values), strict=True) if score]
 
 
-def _rare_blanks(cells: Sequence[str], present: list[tuple[int, str]]) -> list[tuple[int, float]]:
+def _rare_blanks(cells: Sequence[str], present: Sequence[int]) -> list[tuple[int, float]]:
     blanks = len(cells) - len(present)
     if 0 < blanks <= _RARE * len(cells):
         return [(i, 1.0) for i, cell in enumerate(cells) if cell in _MISSING]
     if 0 < len(present) <= _RARE * len(cells):
-        return [(i, 1.0) for i, _ in present]
+        return [(i, 1.0) for i in present]
     return []
 
 
-def _rare_words(present: list[tuple[int, str]]) -> list[tuple[int, float]]:
-    words = [cell for _, cell in present]
+def _rare_words(words: Sequence[str], places: Sequence[int]) -> list[tuple[int, float]]:
     if len(set(words)) > len(words) / 2:
-        words = [_VARIABLE.sub("#", cell) for cell in words]
+        words = [_VARIABLE.sub("#", word) for word in words]
     counts = Counter(words)
     if len(counts) > len(words) / 2:
         return []
-    few = _RARE * len(words)
-    return [
-        (i, 1 - counts[word] / len(words)) for (i, _), word in zip(present, words, strict=True) if counts[word] <= few
-    ]
+    rare = {word: 1 - count / len(words) for word, count in counts.items() if count <= _RARE * len(words)}
+    return [(place, rare[word]) for place, word in zip(places, words, strict=True) if word in rare]
 
 
-def _numbers(cells: list[str]) -> list[float] | None:
+def _numbers(cells: Sequence[str]) -> array[float] | None:
     """Return a column as numbers, times as seconds; None where some cell is neither."""
-    try:
-        return [*map(float, cells)]
-    except ValueError:
-        times = [*map(_TIME.match, cells)] if cells and _TIME.match(cells[0]) else []
-        return [_seconds(time) for time in times if time] if times and all(times) else None
+    for read in (float, _seconds):
+        try:
+            return array("d", map(read, cells))
+        except ValueError:
+            continue
+    return None
 
 
-def _seconds(time: re.Match[str]) -> float:
+def _seconds(cell: str) -> float:
+    time = _TIME.match(cell)
+    if time is None:
+        raise ValueError(cell)
     year, month, day, hour, minute, second = (float(part or 0) for part in time.groups())
     return (((year * 372 + month * 31 + day) * 24 + hour) * 60 + minute) * 60 + second
 
 
-def _series_scores(values: list[float]) -> list[float]:
+def _series_scores(values: array[float]) -> Iterable[float]:
     """Score each value between 0 and about 3."""
     if not all(map(isfinite, values)):
         return [0.0] * len(values)
-    steps = [b - a for a, b in pairwise(values)]
+    steps = array("d", [b - a for a, b in pairwise(values)])
     rising = sum([step > 0 for step in steps])
     falling = sum([step < 0 for step in steps])
+    lengths = array("d", map(abs, steps))
     if max(rising, falling) >= 0.9 * len(steps):
-        return _jumps([*map(abs, steps)])
-    return [sum(parts) for parts in zip(_outliers(values), _jumps([*map(abs, steps)]), _shifts(values), strict=True)]
+        return _jumps(lengths)
+    return map(sum, zip(_outliers(values), _jumps(lengths), _shifts(values), strict=True))
 
 
-def _scale(deviations: list[float]) -> float:
+def _median(values: array[float]) -> float:
+    return median(values[:: 1 + len(values) // _SAMPLE])
+
+
+def _scale(deviations: array[float]) -> float:
     """Return a robust unit of deviation; where most deviations are nil, their mean."""
-    return median(deviations) or sum(deviations) / len(deviations) or 1.0
+    return _median(deviations) or sum(deviations) / len(deviations) or 1.0
 
 
-def _outliers(values: list[float]) -> list[float]:
+def _outliers(values: array[float]) -> list[float]:
     """Score the distance from the middle; where many values are far from it, none of them is odd by that alone."""
-    middle = median(values)
-    deviations = [abs(value - middle) for value in values]
+    middle = _median(values)
+    deviations = array("d", [abs(value - middle) for value in values])
     unit = _scale(deviations) * 1.48
-    scores = [0.0 if d <= 2 * unit else min(1.0, (d / unit - 2) / 6) for d in deviations]
+    usual = 2 * unit
+    scores = [0.0 if d <= usual else min(1.0, (d / unit - 2) / 6) for d in deviations]
     crowd = sum(scores) / (_RARE * len(values))
     if crowd > 1:
         scores = [score / crowd for score in scores]
@@ -271,28 +286,31 @@ def _outliers(values: list[float]) -> list[float]:
     return scores
 
 
-def _jumps(steps: list[float]) -> list[float]:
+def _jumps(steps: array[float]) -> list[float]:
     """Score both ends of steps that are long for this column; the far end more."""
-    middle = median(steps)
-    unit = _scale([abs(step - middle) for step in steps]) * 1.48
-    usual = (middle - 3 * unit, middle + 3 * unit)
+    middle = _median(steps)
+    unit = _scale(array("d", [abs(step - middle) for step in steps])) * 1.48
+    low, high = middle - 3 * unit, middle + 3 * unit
     scores = [0.0] * (len(steps) + 1)
     for place, step in enumerate(steps):
-        if not usual[0] <= step <= usual[1]:
+        if not low <= step <= high:
             score = min(1.0, (abs(step - middle) / unit - 3) / 9)
             scores[place] = max(scores[place], 0.8 * score)
             scores[place + 1] = score
     return scores
 
 
-def _shifts(values: list[float]) -> list[float]:
+def _shifts(values: array[float]) -> list[float]:
     """Score where the mean of the next values leaves the mean of the previous ones furthest."""
     width = max(3, len(values) // 40)
-    sums = [*accumulate(values, initial=0.0)]
-    changes = [
-        abs(after - 2 * here + before)
-        for before, here, after in zip(sums, sums[width:], sums[2 * width :], strict=False)
-    ]
+    sums = array("d", accumulate(values, initial=0.0))
+    changes = array(
+        "d",
+        [
+            abs(after - 2 * here + before)
+            for before, here, after in zip(sums, sums[width:], sums[2 * width :], strict=False)
+        ],
+    )
     scores = [0.0] * len(values)
     if changes:
         unit = _scale(changes) * 1.48
