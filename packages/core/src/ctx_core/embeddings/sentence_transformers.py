@@ -54,13 +54,18 @@ class SentenceTransformersEmbedder:
     @property
     def dimension(self) -> int:
         """Length of every vector; the first call loads the model."""
-        return int(self._model().get_sentence_embedding_dimension())
+        model = self._model()
+        # Version 6 warns of the name that version 3 has alone.
+        ask = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+        return int(ask())
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector for each text."""
+        # Lone surrogates have no UTF-8 form, which tokenizers need; one such text would fail its whole batch.
+        readable = [text.encode("utf-8", "replace").decode() for text in texts]
         return list(
             self._model().encode(
-                list(texts), batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
+                readable, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
             )
         )
 
