@@ -352,10 +352,38 @@ def test_any_text_gives_a_result(lines, language, max_tokens):
         "\x00\ud800\n" * 50,
         "".join(f"{' ' * at}def f{at}():\n" for at in range(1500)) + " " * 1500 + "pass\n",
         "function f() {\n" * 1500 + "}\n" * 1500,
+        "const a = " + "[\n" * 4000 + "() => {\n  let b = 1;\n}\n" + "]\n" * 4000,
     ],
-    ids=["parentheses", "heads", "braces", "string", "controls", "nested functions", "nested blocks"],
+    ids=["parentheses", "heads", "braces", "string", "controls", "nested functions", "nested blocks", "nested lists"],
 )
 @pytest.mark.parametrize("language", ["python", "javascript", None])
 def test_extremes_give_a_result(text, language):
     compress(text, language)
     assert COUNT(compress(text, language, 64).text) <= 64 or "\n" not in text
+
+
+class CountingCounter(TokenCounter):
+    """Remembers how many characters it was asked to count."""
+
+    characters = 0
+
+    def count(self, text):
+        self.characters += len(text)
+        return super().count(text)
+
+
+@pytest.mark.parametrize(
+    ("language", "statement"), [("python", "x = 1; "), ("js", "function f(a) { return a } "), ("rust", "fn f() {} ")]
+)
+def test_statements_on_one_line_are_counted_once_and_not_the_line_for_each(language, statement):
+    text = f"{statement * 300}\n{statement * 300}\n"
+    counter = CountingCounter()
+    CodeCompressor(language).compress(text, Budget(max_tokens=40, counter=counter))
+    assert counter.characters < 4 * len(text)
+
+
+def test_lines_shared_by_statements_stay_or_go_as_one():
+    rows = [f"a{n} = {n}; b{n} = [{n},\n  {n}]; c{n} = {n}" for n in range(30)]
+    kept = compress("\n".join(rows), "python", 100).text
+    assert [row for row in rows if row in kept]
+    assert kept.count("; c") == sum(row in kept for row in rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final
 
@@ -38,6 +38,10 @@ class Unit:
     stop: int
     own: tuple[tuple[int, int], ...]
     parent: int | None = None
+
+    def to(self, stop: int) -> Unit:
+        """Return the unit with the rows up to `stop`, too."""
+        return replace(self, stop=stop, own=(*self.own[:-1], (self.own[-1][0], stop)))
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.code.outline import Kind, Outline, Region, Unit
@@ -75,26 +76,33 @@ class _Reader:
         self.outline = outline
 
     def read(self, children: Sequence[Node]) -> None:
-        """Make units of declarations and statements; what a container holds is read after it, so depth is no matter."""
+        """Make units of declarations and statements; what a container holds is read after it, so depth is no matter.
+
+        No row belongs to two siblings: statements on one line are one unit, or each would be charged with the whole line.
+        """
         pending: list[tuple[Sequence[Node], int | None]] = [(children, None)]
         while pending:
             siblings, parent = pending.pop()
+            first = len(self.outline.units)
             for lead, node in _with_leads(siblings):
                 self._shorten_comments([each for each in lead if "comment" in each.type])
                 if _is_docstring(node):
                     self._shorten_doc(*_rows(node))
-                start = _rows(lead[0])[0] if lead else _rows(node)[0]
-                inner = _unwrapped(node)
-                members = _members(inner)
-                number = len(self.outline.units)
-                if members:
-                    own = ((start, _rows(members[0])[0]), (_rows(members[-1])[1], _rows(node)[1]))
-                    self.outline.units.append(Unit(start, _rows(node)[1], own, parent))
-                    pending.append((members, number))
+                start, stop = _rows(lead[0])[0] if lead else _rows(node)[0], _rows(node)[1]
+                if len(self.outline.units) > first and start < self.outline.units[-1].stop:
+                    self.outline.units[-1] = self.outline.units[-1].to(stop)
+                    self._shorten(node)
+                elif members := _members(_unwrapped(node)):
+                    own = ((start, _rows(members[0])[0]), (_rows(members[-1])[1], stop))
+                    pending.append((members, len(self.outline.units)))
+                    self.outline.units.append(Unit(start, stop, own, parent))
                 else:
-                    self.outline.units.append(Unit(start, _rows(node)[1], ((start, _rows(node)[1]),), parent))
-                    self._shorten_functions(node)
-                    self._shorten_literals(node)
+                    self.outline.units.append(Unit(start, stop, ((start, stop),), parent))
+                    self._shorten(node)
+
+    def _shorten(self, node: Node) -> None:
+        self._shorten_functions(node)
+        self._shorten_literals(node)
 
     # ------------------------------------------------------------ functions
 
@@ -246,13 +254,15 @@ def _has_functions(node: Node) -> bool:
 
 def _long_literals(node: Node) -> Iterator[Node]:
     """Yield the outermost long literals that stand in no function; a string that holds code across rows is left whole."""
+    functions = [function.start_byte for function, _ in _functions_in(node)]
     pending = [node]
     while pending:
         node = pending.pop()
         start, stop = _rows(node)
         if stop - start < _LONG_LITERAL_ROWS or node.type in _FUNCTIONS:
             continue
-        if (node.type in _COLLECTIONS and not _has_functions(node)) or (
+        holds_function = bisect_left(functions, node.start_byte) < bisect_left(functions, node.end_byte)
+        if (node.type in _COLLECTIONS and not holds_function) or (
             node.type in _STRINGS and not any(map(_is_code_across_rows, node.children))
         ):
             yield node
