@@ -1,1 +1,12 @@
-"""Rehydrate: turns that leave the window are kept, and the right ones come back."""
+"""Rehydrate: turns that leave the window are kept, and the right ones come back.
+
+```text
+window ─▶ evict (pairs, windows) ─▶ shorter window, with a note (summary)
+             │
+          archive ─▶ blobs, compaction        kept
+             │
+           shelf ─▶ index ◀─ vectorizer       as this process sees it
+             ▲
+question ─▶ triggers, look_back ─▶ query, times ─▶ ranking (lexical, vectors, views) ─▶ rehydrator ─▶ inject ─▶ prompt
+```
+"""
