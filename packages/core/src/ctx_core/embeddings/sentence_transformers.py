@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -72,9 +73,6 @@ class SentenceTransformersEmbedder:
     def _model(self) -> Any:
         with self._lock:
             if self._loaded is None:
-                from sentence_transformers import (  # noqa: PLC0415 - seconds, and torch  # pyright: ignore[reportMissingImports]
-                    SentenceTransformer,
-                )
-
-                self._loaded = SentenceTransformer(self._source, **self._options)
+                library = import_module("sentence_transformers")  # takes seconds, as it loads torch
+                self._loaded = library.SentenceTransformer(self._source, **self._options)
             return self._loaded
