@@ -7,11 +7,14 @@ from typing import ClassVar
 
 import pytest
 from llama_index.core import MockEmbedding
+from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.retrievers import RouterRetriever
 from llama_index.core.schema import MetadataMode
+from llama_index.core.tools import RetrieverTool
 
 from ctx_core import Archive, ContextKernel, Node, Relation
 from llamaindex_ctx import ArchiveRetriever, GraphContextRetriever, LlamaIndexEmbedder
@@ -76,6 +79,33 @@ def test_both_work_in_a_query_engine(kernel, archive):
     ):
         engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
         assert expected in str(engine.query("what does crate 4 hold?"))
+
+
+class PickFirst(BaseSelector):
+    """A selector that needs no model."""
+
+    def _get_prompts(self):
+        return {}
+
+    def _update_prompts(self, prompts):
+        pass
+
+    def _select(self, choices, query):
+        return SelectorResult(selections=[SingleSelection(index=0, reason="first")])
+
+    async def _aselect(self, choices, query):
+        return self._select(choices, query)
+
+
+async def test_both_can_be_routed_to(kernel, archive):
+    for retriever, expected in (
+        (GraphContextRetriever(kernel, "n0"), "pool exhausted"),
+        (ArchiveRetriever(archive, "ada"), "P-4"),
+    ):
+        tool = RetrieverTool.from_defaults(retriever, description="what is known")
+        router = RouterRetriever(selector=PickFirst(), retriever_tools=[tool], llm=MockLLM())
+        for nodes in (router.retrieve("what does crate 4 hold?"), await router.aretrieve("what does crate 4 hold?")):
+            assert any(expected in node.node.get_content() for node in nodes)
 
 
 async def test_an_async_search_runs_beside_the_loop(archive, monkeypatch):
