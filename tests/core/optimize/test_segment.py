@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctx_core.optimize.content import ContentType
+from ctx_core.optimize.optimizer import ContextOptimizer
 from ctx_core.optimize.segment import is_spoken, segments
 
 LOG = "\n".join(f"2026-01-05 10:00:{n:02d} INFO [w-{n % 4}] served /berths/{n}" for n in range(40))
@@ -147,3 +148,20 @@ def test_joined_parts_are_the_text_again(text, kind):
     assert all(part.text for part in parts)
     if not text.lstrip().startswith("["):
         assert "".join(texts(parts)) == text
+
+
+@pytest.mark.parametrize("kind", ["diff", "python", "grep"])
+@pytest.mark.parametrize("budget", [80, 160, 400])
+def test_the_last_words_of_a_command_outlive_what_it_printed(kind, budget):
+    printed = {
+        "diff": "".join(
+            f"diff --git a/f{n}.py b/f{n}.py\n--- a/f{n}.py\n+++ b/f{n}.py\n@@ -1,2 +1,2 @@\n-old {n}\n+new {n}\n same\n"
+            for n in range(60)
+        ),
+        "python": "".join(
+            f"def area_{n}(width, height):\n    total = width * height + {n}\n    return total\n\n" for n in range(60)
+        ),
+        "grep": "".join(f"src/mod{n}.py:{n + 3}:    return total_{n}\n" for n in range(120)),
+    }[kind]
+    alarm = "ERROR 7319: the replica refused the block"
+    assert alarm in ContextOptimizer().optimize(f"{printed}{alarm}\n", max_tokens=budget).compressed

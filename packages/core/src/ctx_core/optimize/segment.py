@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core.optimize.content import COMPACT_JSON, ContentType, Detection
@@ -26,6 +27,13 @@ _JSON_OPEN: Final = re.compile(r"[\[{]\s*[\"\[{\d\-]")
 _JSON_LEAD: Final = re.compile(r"[ \t]*\Z|.*[:=] \Z")
 _MAY_HOLD_JSON: Final = frozenset((ContentType.TEXT, ContentType.LOG, ContentType.CONFIG))
 _MAX_JSON_TRIES: Final = 16
+# An alarm among lines of another kind, such as the last words of a command that printed a diff. Nothing that code would say.
+_ALARM: Final = re.compile(
+    r"^(?:\[?\d[\d:.,TZ+/ -]{4,}\]?[ \t]+)?\[?(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|FAILURE)(?:\]|:|[ \t]+(?![=:(,|])\S).*\n?",
+    re.MULTILINE,
+)
+_MAY_HIDE_ALARMS: Final = frozenset((ContentType.TEXT, ContentType.CODE, ContentType.DIFF, ContentType.SEARCH))
+_MAX_ALARMS: Final = 12
 _BLOCK: Final = re.compile(r"^\[text block(?: \d+ of \d+)?\]\n", re.MULTILINE)
 
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -153,7 +161,8 @@ def _pasted(text: str, kind: ContentType, *, is_first: bool, is_last: bool) -> I
         start, end = 0, len(text)
     yield Segment(text=text[:start], detection=_LABEL, spoken=True)
     inner = text[start:end]
-    yield from _around_json(inner) if kind in _MAY_HOLD_JSON else (Segment(text=inner),)
+    for part in _around_json(inner) if kind in _MAY_HOLD_JSON else (Segment(text=inner),):
+        yield from _around_alarms(part.text) if part.detection is None and kind in _MAY_HIDE_ALARMS else (part,)
     yield Segment(text=text[end:], detection=_LABEL, spoken=True)
 
 
@@ -177,6 +186,18 @@ def _around_json(text: str) -> Iterator[Segment]:
             yield Segment(text=text[done:start])
             yield Segment(text=text[start:end], detection=_DETECTED["json"])
             done, tries = end, 0
+    yield Segment(text=text[done:])
+
+
+def _around_alarms(text: str) -> Iterator[Segment]:
+    """Yield a few alarms among lines of another kind on their own, so that they stay whole; many are that kind."""
+    found = list(islice(_ALARM.finditer(text), _MAX_ALARMS + 1))
+    done = 0
+    for alarm in found if len(found) <= _MAX_ALARMS else ():
+        if alarm.end() - alarm.start() <= _MAX_SPOKEN_CHARS:
+            yield Segment(text=text[done : alarm.start()])
+            yield Segment(text=alarm.group(), detection=_LABEL, spoken=True)
+            done = alarm.end()
     yield Segment(text=text[done:])
 
 
