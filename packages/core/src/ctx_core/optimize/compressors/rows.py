@@ -257,7 +257,7 @@ def _series_scores(values: array[float]) -> Iterable[float]:
     lengths = array("d", map(abs, steps))
     if max(rising, falling) >= 0.9 * len(steps):
         return _jumps(lengths)
-    return map(sum, zip(_outliers(values), _jumps(lengths), _shifts(values), strict=True))
+    return [a + b + c for a, b, c in zip(_outliers(values), _jumps(lengths), _shifts(values), strict=True)]
 
 
 def _median(values: array[float]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
@@ -276,15 +277,17 @@ class Form:
         """Return the numbers of the rows to write: all of them, or of a long table those that differ from the rest."""
         if not self._drop_ordinary or total < _LONG_TABLE:
             return range(total)
-        cells = [
-            (words if self._is_flat(column) else self._plain_words).write_all(column.values)
-            for column in columns
-            if _holds_scalars(column)
-        ]
-        rows = [*map(" ".join, zip(*cells, strict=True))]
+        scalars = [column for column in columns if _holds_scalars(column)]
+        preview = partial(self._preview, words=words)
+        rows = [*map(" ".join, zip(*map(preview, scalars), strict=True))]
         if sum(map(len, rows)) < _LONG_TABLE_CHARS:
             return range(total)
-        return odd_rows(rows, cells, share=_ODD_SHARE, query=self._query)
+        # Written again, because to hold all cells at once would take as much memory as the text.
+        return odd_rows(rows, map(preview, scalars), share=_ODD_SHARE, query=self._query)
+
+    def _preview(self, column: Column, words: Words) -> list[str]:
+        """Write a column of scalars without tags."""
+        return (words if self._is_flat(column) else self._plain_words).write_all(column.values)
 
     def _cells(self, columns: Sequence[Column], words: Words) -> list[list[str]]:
         """Write all cells: row by row where some may define what others refer to."""

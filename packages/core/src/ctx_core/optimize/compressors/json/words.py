@@ -33,7 +33,7 @@ _ESCAPE_MARK: Final = re.compile("[\ue000-\uf8ff]")
 
 
 class Words(dict["Scalar | object", str]):
-    """Writes scalars between spaces; remembers what it wrote, because values repeat.
+    """Writes scalars between spaces; remembers what it wrote, except numbers, because values repeat.
 
     Args:
         repeated: Strings that the document holds more than once: the first is written with a tag, the others are the tag.
@@ -54,12 +54,14 @@ class Words(dict["Scalar | object", str]):
         self.cut = 0
 
     def write_all(self, values: Iterable[Scalar | object]) -> list[str]:
-        """Write a column of scalars; numbers are seldom repeated, and not remembered."""
+        """Write a column of scalars."""
         if set(map(type, values)) == {bytes}:
             return [value.decode() for value in cast("Iterable[bytes]", values)]
         return [*map(self.__getitem__, values)]
 
     def __missing__(self, value: Scalar | object) -> str:
+        if isinstance(value, bytes):
+            return value.decode()
         written = self[value] = self._write(value)
         if value in self._repeated:
             name = self._name()
@@ -74,8 +76,6 @@ class Words(dict["Scalar | object", str]):
                 self.cut += cut
             is_bare = self.bare.fullmatch(value) and not _AMBIGUOUS.fullmatch(value)
             return value if is_bare else f'"{value}"'
-        if isinstance(value, bytes):
-            return value.decode()
         if value is ABSENT:
             return "-"
         return self.null if value is None else "true" if value else "false"
