@@ -273,3 +273,39 @@ def test_a_very_long_line_is_cut_and_counted():
 def test_prose_is_left_alone():
     text = "Dear all,\n--- and then\nwe met @@ noon.\n" * 20
     assert DiffCompressor().compress(text, NATURAL).text == text
+
+
+class CountingCounter(TokenCounter):
+    """Remembers how many characters it was asked to count."""
+
+    characters = 0
+
+    def count(self, text):
+        self.characters += len(text)
+        return super().count(text)
+
+
+TINY_HUNKS = "--- a/x\n+++ b/x\n" + "".join(f"@@ -{at} +{at} @@\n-b\n+c\n" for at in range(1, 8000))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TINY_HUNKS,
+        long_diff(100),
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-b\n+c\n" + "\\ no newline\n" * 8000,
+        "diff --git a/x b/x\n" + "--- a/x\n" * 8000 + "+++ b/x\n@@ -1 +1 @@\n-b\n+c\n",
+        f"--- a/x\n+++ b/x\n@@ -1 +1 @@ {'section ' * 8000}\n-b\n+c\n",
+    ],
+    ids=["tiny hunks", "files", "markers", "head", "section"],
+)
+def test_a_search_for_what_fits_counts_no_more_than_what_it_shows(text):
+    counter = CountingCounter()
+    result = DiffCompressor().compress(text, Budget(max_tokens=500, counter=counter))
+    assert COUNT(result.text) <= 500
+    assert counter.characters < 10 * 8 * 500  # rounds, and characters of a token at most
+
+
+def test_a_second_marker_in_a_row_describes_nothing_and_stays():
+    text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-b\n+c\n\\ No newline at end of file\n\\ Nor here\n"
+    assert DiffCompressor().compress(text, NATURAL).text == text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.aim import aim
@@ -15,14 +16,14 @@ from ctx_core.optimize.compressors.notes import characters_cut, plural, shortene
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ctx_core.optimize.compressors.base import Budget
-    from ctx_core.optimize.compressors.diff.format import Ranges
+    from ctx_core.optimize.compressors.diff.format import Shown
 
 # Lines of context around a change, most first.
-_CONTEXTS: Final = (3, 1, 0)
-_NATURAL_CONTEXTS: Final = (1,)
+_CONTEXTS: Final = (3, 1)
+_NATURAL_CONTEXT: Final = 1
 # A generated file with fewer changed lines than this says more than their count does.
 _FOLDED_FROM: Final = 8
 # A diff that gets hardly shorter is worth more as one that applies.
@@ -58,38 +59,53 @@ class DiffCompressor:
         files = [_without_noise(file, tally) for file in read_diff(body)]
         if not any(file.hunks or file.name for file in files):
             return Compressed(text=text)
-        shown = Compressed(text=text)
-        for context in _NATURAL_CONTEXTS if budget.max_tokens is None else _CONTEXTS:
-            shorter = _render(files, _with_context(files, context), tally)
-            if estimate(text) - estimate(shorter.text) > max(_MIN_SAVED_TOKENS, _MIN_SAVED_SHARE * estimate(text)):
-                shown = shorter
-            if budget.fits(shown.text):
-                return shown
-        return _picked(files, tally, budget, query)
+        if budget.max_tokens is None:
+            return _natural(text, files, tally)
+        return _fitted(files, tally, budget) or _picked(files, tally, budget, query)
 
 
-def _with_context(files: Sequence[DiffFile], context: int) -> dict[int, list[Ranges]]:
+def _natural(text: str, files: Sequence[DiffFile], tally: Counter[str]) -> Compressed:
+    shorter = _render(files, _with_context(files, _NATURAL_CONTEXT), tally)
+    before, after = estimate(text), estimate(shorter.text)
+    is_worth_it = before - after > max(_MIN_SAVED_TOKENS, _MIN_SAVED_SHARE * before)
+    return shorter if is_worth_it else Compressed(text=text)
+
+
+def _fitted(files: Sequence[DiffFile], tally: Counter[str], budget: Budget) -> Compressed | None:
+    """Keep every change, and as much context as there is room for; without any is asked first, as that settles most cases."""
+    bare = _render(files, _with_context(files, 0), tally)
+    if not budget.fits(bare.text):
+        return None
+    levels = (_render(files, _with_context(files, context), tally) for context in _CONTEXTS)
+    return next((shown for shown in levels if budget.fits(shown.text)), bare)
+
+
+def _with_context(files: Sequence[DiffFile], context: int) -> Shown:
     """Show every file with its changes; of a generated file with many, the head alone."""
     return {
-        number: [[] if _is_folded(file) else visible(hunk, context) for hunk in file.hunks]
+        number: {} if _is_folded(file) else {nth: visible(hunk, context) for nth, hunk in enumerate(file.hunks)}
         for number, file in enumerate(files)
     }
 
 
 def _is_folded(file: DiffFile) -> bool:
-    return _GENERATED.search(file.name) is not None and file.changed() >= _FOLDED_FROM
+    return _GENERATED.search(file.name) is not None and file.changed >= _FOLDED_FROM
 
 
 def _picked(files: list[DiffFile], tally: Counter[str], budget: Budget, query: str | None) -> Compressed:
-    """Leave out whole hunks; the costs of pieces are upper bounds, so aim again by the exact count."""
+    """Leave out whole hunks; the costs of pieces are estimates, so aim again by the exact count."""
     files = [_without_long_lines(_without_implied(file)) for file in files]
     pieces = [
         piece
-        for piece in pieces_by_worth(files, budget=budget, query=query)
+        for piece in pieces_by_worth(files, query=query)
         if piece.hunk is None or not _is_folded(files[piece.file])
     ]
-    drawn = aim(lambda room: _render(files, fill(files, pieces, room), tally), budget, reserve=_TAIL_TOKENS)
-    return drawn or _finished([], sum(map(_contents, files), tally))
+    drawn = aim(lambda room: _render(files, fill(pieces, room), tally), budget, reserve=_TAIL_TOKENS)
+    if drawn is not None:
+        return drawn
+    for file in files:
+        tally.update(dict(_contents(file)))
+    return _finished([], tally)
 
 
 # ---------------------------------------------------------------- noise
@@ -122,26 +138,27 @@ def _in_binary_patch(head: Sequence[str]) -> bool:
 
 def _without_implied(file: DiffFile) -> DiffFile:
     """Leave out `---` and `+++` where the `diff --git` line has said it."""
-    head = list(file.head)
-    for at in range(len(head) - 2):
-        old, new = head[at + 1 : at + 3]
-        ahead = next((line for line in head[: at + 1] if line.startswith("diff --git ")), "")
-        if old.startswith("--- ") and new.startswith("+++ ") and ahead == f"diff --git {old[4:]} {new[4:]}":
-            return DiffFile(head=head[: at + 1] + head[at + 3 :], hunks=file.hunks)
+    said = next((line for line in file.head if line.startswith("diff --git ")), None)
+    for at, (old, new) in enumerate(pairwise(file.head)):
+        if old.startswith("--- ") and new.startswith("+++ ") and said == f"diff --git {old[4:]} {new[4:]}":
+            return DiffFile(head=file.head[:at] + file.head[at + 2 :], hunks=file.hunks)
     return file
 
 
 def _without_long_lines(file: DiffFile) -> DiffFile:
-    hunks = [
-        replace(hunk, rows=["\n".join(map(shortened, row.split("\n"))) for row in hunk.rows]) for hunk in file.hunks
-    ]
+    hunks = [replace(hunk, rows=list(map(_shortened, hunk.rows))) for hunk in file.hunks]
     return DiffFile(head=file.head, hunks=hunks)
+
+
+def _shortened(row: str) -> str:
+    """Shorten a row, and the marker in it."""
+    return row if len(row) < _CUT_LINE else "\n".join(map(shortened, row.split("\n")))
 
 
 # ---------------------------------------------------------------- text
 
 
-def _render(files: Sequence[DiffFile], shown: Mapping[int, list[Ranges]], before: Counter[str]) -> Compressed:
+def _render(files: Sequence[DiffFile], shown: Shown, before: Counter[str]) -> Compressed:
     """Write the rows to show; a count stands wherever a changed line or a file was left out."""
     lines: list[str] = []
     tally, here = Counter(before), Counter[str]()
@@ -154,12 +171,13 @@ def _render(files: Sequence[DiffFile], shown: Mapping[int, list[Ranges]], before
 
     for number, file in enumerate(files):
         if number not in shown:
-            here.update(_contents(file))
+            for what, count in _contents(file):
+                here[what] += count
             continue
         note()
         lines += file.head
-        for hunk, ranges in zip(file.hunks, shown[number], strict=True):
-            for unchanged, changed, rows in cut(hunk, ranges):
+        for nth, hunk in enumerate(file.hunks):
+            for unchanged, changed, rows in cut(hunk, shown[number].get(nth, ())):
                 tally["context lines"] += unchanged
                 if changed:
                     here["changed lines"] += changed
@@ -173,10 +191,13 @@ def _render(files: Sequence[DiffFile], shown: Mapping[int, list[Ranges]], before
     return _finished(lines, +tally)
 
 
-def _contents(file: DiffFile) -> Counter[str]:
+def _contents(file: DiffFile) -> Iterator[tuple[str, int]]:
     if not file.name:
-        return Counter({"other lines": len(file.head)})
-    return +Counter({"files": 1, "changed lines": file.changed()})
+        yield "other lines", len(file.head)
+        return
+    yield "files", 1
+    if file.changed:
+        yield "changed lines", file.changed
 
 
 def _finished(lines: list[str], tally: Counter[str]) -> Compressed:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.diff.format import visible
 from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
+from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ctx_core.optimize.compressors.base import Budget
-    from ctx_core.optimize.compressors.diff.format import DiffFile, Ranges
+    from ctx_core.optimize.compressors.diff.format import DiffFile, Ranges, Shown
 
 # A hunk longer than this is shown in part rather than not at all.
 _PIECE_ROWS: Final = 12
@@ -36,7 +36,7 @@ _RANKS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Some rows of a hunk, or (`hunk` None) the head of a file alone, with their cost in tokens; best `key` first."""
+    """Some rows of a hunk, or (`hunk` None) the head of a file alone, with about what it costs in tokens; best `key` first."""
 
     key: tuple[int, ...]
     file: int
@@ -45,20 +45,20 @@ class Piece:
     cost: int
 
 
-def pieces_by_worth(files: Sequence[DiffFile], *, budget: Budget, query: str | None) -> list[Piece]:
+def pieces_by_worth(files: Sequence[DiffFile], *, query: str | None) -> list[Piece]:
     """Cut every hunk into pieces and order them: what the query names, then trouble, source before tests and docs."""
     terms = query_terms(query)
     pieces: list[Piece] = []
     for number, file in enumerate(files):
         rank = rank_of(file.name)
         named = hits(file.name, terms)
-        cost = sum(map(budget.cost, file.head)) + _NOTE_TOKENS
+        cost = estimate("\n".join(file.head)) + (_NOTE_TOKENS if file.hunks else 1)
         pieces.append(Piece(key=(-named, 0, rank, 0, number), file=number, hunk=None, rows=(0, 0), cost=cost))
         for nth, (hunk, start, stop) in enumerate(_cut_all(file)):
             rows = file.hunks[hunk].rows[start:stop]
             text = "\n".join(rows)
             key = (-hits(text, terms) - named, -has_trouble(text), rank, nth, number)
-            cost = budget.counter.count(text) + _HEADER_TOKENS
+            cost = estimate(text) + _HEADER_TOKENS + len(file.hunks[hunk].section) // 4
             pieces.append(Piece(key=key, file=number, hunk=hunk, rows=(start, stop), cost=cost))
     return sorted(pieces, key=lambda piece: piece.key)
 
@@ -75,29 +75,25 @@ def _cut_all(file: DiffFile) -> Iterator[tuple[int, int, int]]:
                 yield number, at, min(at + _PIECE_ROWS, stop)
 
 
-def fill(files: Sequence[DiffFile], pieces: Sequence[Piece], room: int) -> dict[int, list[Ranges]]:
-    """Take pieces while they fit into `room` tokens; return the rows to show of each hunk of each file that is shown."""
+def fill(pieces: Sequence[Piece], room: int) -> Shown:
+    """Take pieces while they fit into `room` tokens."""
     heads = {piece.file: piece for piece in pieces if piece.hunk is None}
-    shown: dict[int, list[Ranges]] = {}
+    shown: dict[int, dict[int, Ranges]] = {}
     left = room
-
-    def take(piece: Piece) -> int:
+    if sum(piece.cost for piece in heads.values()) <= _NAMES_SHARE * room:
+        shown = {file: {} for file in heads}
+        left -= sum(piece.cost for piece in heads.values())
+    for piece in pieces:
         cost = 0 if piece.file in shown else heads[piece.file].cost
         if piece.hunk is not None:
             cost += piece.cost
         if cost > left:
-            return 0
-        ranges = shown.setdefault(piece.file, [[] for _ in files[piece.file].hunks])
+            continue
+        left -= cost
+        hunks = shown.setdefault(piece.file, {})
         if piece.hunk is not None:
-            ranges[piece.hunk].append(piece.rows)
-        return cost
-
-    if sum(piece.cost for piece in heads.values()) <= _NAMES_SHARE * room:
-        for piece in heads.values():
-            left -= take(piece)
-    for piece in pieces:
-        left -= take(piece)
-    return {number: [_merged(ranges) for ranges in shown[number]] for number in sorted(shown)}
+            hunks.setdefault(piece.hunk, []).append(piece.rows)
+    return {file: {hunk: _merged(ranges) for hunk, ranges in hunks.items()} for file, hunks in shown.items()}
 
 
 def _merged(ranges: Ranges) -> Ranges:
