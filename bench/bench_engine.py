@@ -37,10 +37,10 @@ def main() -> None:
     for turns in (10, 50):
         messages = chat(turns)
         engine = ContextEngine(archive=Archive(embedder=None))
-        engine.prepare(messages, user_id="ada", max_tokens=8000)
+        engine.prepare(messages, user_id="user-1", max_tokens=8000)
         baseline = median_ms(lambda messages=messages: [message_tokens(message, counter) for message in messages])
         warm = median_ms(
-            lambda messages=messages, engine=engine: engine.prepare(messages, user_id="ada", max_tokens=8000)
+            lambda messages=messages, engine=engine: engine.prepare(messages, user_id="user-1", max_tokens=8000)
         )
         print(
             f"{len(messages)} messages: warm prepare {warm / baseline:.2f} x one count of the chat ({baseline:.0f} ms)"

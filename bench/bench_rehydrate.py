@@ -5,16 +5,20 @@
     python bench/bench_rehydrate.py --s3 URL     the same in a bucket, s3://bucket/prefix?endpoint=http://…
 
 Vectors come from a seeded generator, as neither side is about the model; the model's own cost is printed beside it.
+The bucket must be there; credentials are boto3's to find, as in AWS_ACCESS_KEY_ID.
 """
 
 import argparse
 import json
 import random
+import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from zlib import crc32
 
 from ctx_core.embeddings.minilm import MiniLmEmbedder
 from ctx_core.messages import Message
@@ -25,7 +29,7 @@ from ctx_core.stores.memory.blobs import MemoryBlobs
 
 SYLLABLES = [f"{start}{middle}{end}" for start in "bcdfglmprst" for middle in "aeou" for end in ("", "l", "n", "r")]
 WORDS = [f"{one}{other}" for other in SYLLABLES[:60] for one in SYLLABLES]  # 10,560, as many as people use
-PREFERENCE = [1 / (at + 1) for at in range(len(WORDS))]
+PREFERENCE = list(accumulate(1 / (at + 1) for at in range(len(WORDS))))
 ASK = Message(role="user", content="remember when we set the torque of the valve and the pump?")
 QUIET = Message(role="user", content="Please add a test for the parser and run the linter on it afterwards.")
 
@@ -41,7 +45,8 @@ class SeededEmbedder:
         import numpy as np
 
         draw = (
-            np.random.default_rng(abs(hash(text))).standard_normal(self.dimension, dtype=np.float32) for text in texts
+            np.random.default_rng(crc32(text.encode())).standard_normal(self.dimension, dtype=np.float32)
+            for text in texts
         )
         return [vector / np.linalg.norm(vector) for vector in draw]
 
@@ -51,7 +56,7 @@ def turns_of(user: str, count: int, rng: random.Random) -> list[Turn]:
         Turn(
             id=f"{user}-{at}",
             role=("user", "assistant")[at % 2],
-            content=" ".join(rng.choices(WORDS, PREFERENCE, k=25)),
+            content=" ".join(rng.choices(WORDS, cum_weights=PREFERENCE, k=25)),
         )
         for at in range(count)
     ]
@@ -102,7 +107,7 @@ def one_user(count: int, blobs: BlobStore) -> dict[str, object]:
     rehydrator = Rehydrator(archive)
     archive.search("ann", "warm up")
     fresh = iter(range(10**6))
-    queries = (" ".join(rng.choices(WORDS, PREFERENCE, k=6)) for _ in range(10**6))
+    queries = (" ".join(rng.choices(WORDS, cum_weights=PREFERENCE, k=6)) for _ in range(10**6))
     report: dict[str, object] = {
         "no trigger": timed(lambda: rehydrator.rehydrate([QUIET], user_id="ann"), times=500),
         "warm search": timed(lambda: archive.search("ann", next(queries)), times=100),
@@ -121,19 +126,19 @@ def one_user(count: int, blobs: BlobStore) -> dict[str, object]:
 
 def many_users(users: int, count: int, blobs: BlobStore) -> dict[str, object]:
     rng = random.Random(7)
+    query = " ".join(WORDS[:6])
     writer = partial(Archive, blobs, embedder=SeededEmbedder())
     report: dict[str, object] = {}
     archive = writer()
     for number in range(users):
         archive.append(f"user{number}", turns_of(f"user{number}", count, rng))
+        archive.flush()  # or the vectors of all users wait in memory
+        print(f"{number + 1} users", end="\r", file=sys.stderr)
         if number + 1 in (1, users // 10, users):
-            archive.flush()
-            report[f"cold search beside {number} others"] = timed(
-                lambda: writer().search("user0", "valve pump"), times=5
-            )
+            report[f"cold search, {number + 1} users"] = timed(lambda: writer().search("user0", query), times=20)
             warm = writer()
-            warm.search("user0", "valve pump")
-            report[f"warm search beside {number} others"] = timed(partial(warm.search, "user0", "valve pump"), times=30)
+            warm.search("user0", query)
+            report[f"warm search, {number + 1} users"] = timed(partial(warm.search, "user0", query), times=200)
     return report
 
 

@@ -48,7 +48,7 @@ def main() -> None:
         middleware=[ContextMiddleware(max_tokens=6000)],
         checkpointer=InMemorySaver(),
     )
-    config: RunnableConfig = {"configurable": {"thread_id": "monday", "user_id": "ada"}}
+    config: RunnableConfig = {"configurable": {"thread_id": "monday", "user_id": "user-1"}}
     out = agent.invoke({"messages": [HumanMessage("What is the total of order 0-100?")]}, config)
 
     count = TokenCounter().count

@@ -33,7 +33,7 @@ def main() -> None:
     graph.add_edge("context", "answer")
     chat = graph.compile(checkpointer=InMemorySaver())
 
-    thread: Any = {"configurable": {"thread_id": "monday", "user_id": "ada"}}
+    thread: Any = {"configurable": {"thread_id": "monday", "user_id": "user-1"}}
     said = ["Hello.", "The spare key is in locker 12, next to the boiler."]
     said += [f"Here is note {n}: " + "nothing new to report from the depot. " * 6 for n in range(20)]
     said += ["Remember where I said the spare key is?"]

@@ -33,7 +33,7 @@ def main() -> None:
 
     inputs = {"log": retriever | (lambda documents: documents[0].page_content), "question": lambda question: question}
     chain = inputs | prompt | ContextRunnable(engine=engine, max_tokens=1000) | model
-    answer = chain.invoke("Why did the copy fail?", {"configurable": {"user_id": "ada"}})
+    answer = chain.invoke("Why did the copy fail?", {"configurable": {"user_id": "user-1"}})
 
     sent = model.prompts[0][0].text
     assert "no space left on device" in sent

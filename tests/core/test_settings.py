@@ -88,7 +88,7 @@ def test_urls_open_the_stores_they_name(tmp_path):
     )
     store = settings.ccr_store()
     assert store.get(store.put("text")) == "text"
-    settings.archive().append("ada", [{"role": "user", "content": "hello"}])
+    settings.archive().append("user-1", [{"role": "user", "content": "hello"}])
     assert list((tmp_path / "archive").rglob("*.json"))
     with settings.kernel() as kernel:
         assert "context.db" in repr(kernel)

@@ -272,7 +272,7 @@ def test_users_and_threads_do_not_see_each_others_archives(archive):
     model, agent = agent_of([AIMessage("ok")], [], middleware, context_schema=Context)
     question = "Remember when we talked about the spare key? Where was it?"
     ask(agent, question, context=Context(user_id="ann"))
-    ask(agent, question, context=Context(user_id="bob"))
+    ask(agent, question, context=Context(user_id="user-2"))
     ask(agent, question, config={"configurable": {"thread_id": "ann"}})
     seen = ["locker 12" in "".join(message.text for message in prompt) for prompt in model.prompts]
     assert seen == [True, False, False]

@@ -140,9 +140,9 @@ def test_user_and_graph_root_come_from_context_or_config(archive, long_chat):
     graph.add_node("context", node)
     graph.add_edge(START, "context")
     graph.compile().invoke({"messages": long_chat}, context=Context(user_id="ann"))
-    graph_of(node).invoke({"messages": long_chat}, {"configurable": {"user_id": "bob", "thread_id": "t9"}})
+    graph_of(node).invoke({"messages": long_chat}, {"configurable": {"user_id": "user-2", "thread_id": "t9"}})
     assert archive.export("ann")
-    assert {turn.session_id for turn in archive.export("bob")} == {"t9"}
+    assert {turn.session_id for turn in archive.export("user-2")} == {"t9"}
 
 
 def test_numbers_are_streamed_as_a_custom_event(engine, chat):

@@ -121,7 +121,7 @@ def test_archived_turns_say_who_when_and_where(archive):
     assert out.metadata.items() >= {
         "role": "user", "name": "Ann", "session_id": "s1", "created_at": "2026-03-01T00:00:00+00:00"
     }.items()  # fmt: skip
-    assert ArchiveRetriever(archive=archive, user_id="bob").invoke("where is the key") == []
+    assert ArchiveRetriever(archive=archive, user_id="user-2").invoke("where is the key") == []
 
 
 def test_graph_documents_become_a_bundle_that_says_why():

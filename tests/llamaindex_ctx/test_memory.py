@@ -17,7 +17,7 @@ FACTS = {n: f"The code of locker {n} is L-{n * 7919 % 10007}." for n in range(30
 
 
 def block_for(archive, **options):
-    return RehydrationMemoryBlock(user_id="ada", archive=archive, priority=1, **options)
+    return RehydrationMemoryBlock(user_id="user-1", archive=archive, priority=1, **options)
 
 
 def memory_with(*blocks, session_id="s1"):
@@ -83,7 +83,7 @@ def test_concurrent_puts_from_several_loops_lose_nothing():
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(put, range(8)))
-    assert len(archive.export("ada")) == 200
+    assert len(archive.export("user-1")) == 200
 
 
 async def test_a_failing_archive_never_fails_the_chat():
@@ -102,7 +102,7 @@ async def test_a_failing_archive_never_fails_the_chat():
 @pytest.mark.parametrize("cut", [20, 60, 10_000])
 async def test_truncation_keeps_a_well_formed_block_or_none(cut):
     archive = Archive(embedder=None)
-    archive.append("ada", [{"role": "user", "content": fact, "id": str(n)} for n, fact in FACTS.items()])
+    archive.append("user-1", [{"role": "user", "content": fact, "id": str(n)} for n, fact in FACTS.items()])
     block = block_for(archive)
     content = await block.aget([ChatMessage(role="user", content="Remember the code of locker 3? And of locker 4?")])
     shorter = await block.atruncate(content, cut)
@@ -112,7 +112,7 @@ async def test_truncation_keeps_a_well_formed_block_or_none(cut):
 
 def test_a_block_is_plain_json_without_its_archive():
     values = json.loads(block_for(Archive(embedder=None)).model_dump_json())
-    assert values["user_id"] == "ada"
+    assert values["user_id"] == "user-1"
     assert "archive" not in values
 
 

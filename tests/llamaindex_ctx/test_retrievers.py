@@ -42,7 +42,7 @@ def kernel():
 def archive():
     archive = Archive(embedder=None)
     archive.append(
-        "ada", [{"role": "user", "content": f"Crate {n} holds part P-{n}.", "id": f"t{n}"} for n in range(9)]
+        "user-1", [{"role": "user", "content": f"Crate {n} holds part P-{n}.", "id": f"t{n}"} for n in range(9)]
     )
     return archive
 
@@ -63,19 +63,19 @@ async def test_or_as_one_node_a_fact_that_names_its_graph_nodes(kernel):
 
 async def test_turns_come_best_first_with_distinct_ids_and_scores(archive):
     for nodes in (
-        ArchiveRetriever(archive, "ada", top_k=3).retrieve("what does crate 4 hold?"),
-        await ArchiveRetriever(archive, "ada", top_k=3).aretrieve("what does crate 4 hold?"),
+        ArchiveRetriever(archive, "user-1", top_k=3).retrieve("what does crate 4 hold?"),
+        await ArchiveRetriever(archive, "user-1", top_k=3).aretrieve("what does crate 4 hold?"),
     ):
         assert nodes[0].node.get_content() == "Crate 4 holds part P-4."
         assert len({node.node_id for node in nodes}) == 3
         assert [node.score for node in nodes] == sorted((node.score for node in nodes), reverse=True)
-    assert ArchiveRetriever(archive, "bob").retrieve("crate 4") == []
+    assert ArchiveRetriever(archive, "user-2").retrieve("crate 4") == []
 
 
 def test_both_work_in_a_query_engine(kernel, archive):
     for retriever, expected in (
         (GraphContextRetriever(kernel, "n0"), "pool exhausted"),
-        (ArchiveRetriever(archive, "ada"), "P-4"),
+        (ArchiveRetriever(archive, "user-1"), "P-4"),
     ):
         engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
         assert expected in str(engine.query("what does crate 4 hold?"))
@@ -100,7 +100,7 @@ class PickFirst(BaseSelector):
 async def test_both_can_be_routed_to(kernel, archive):
     for retriever, expected in (
         (GraphContextRetriever(kernel, "n0"), "pool exhausted"),
-        (ArchiveRetriever(archive, "ada"), "P-4"),
+        (ArchiveRetriever(archive, "user-1"), "P-4"),
     ):
         tool = RetrieverTool.from_defaults(retriever, description="what is known")
         router = RouterRetriever(selector=PickFirst(), retriever_tools=[tool], llm=MockLLM())
@@ -117,7 +117,7 @@ async def test_an_async_search_runs_beside_the_loop(archive, monkeypatch):
         return search(*args, **options)
 
     monkeypatch.setattr(archive, "search", slow)
-    await asyncio.gather(*(ArchiveRetriever(archive, "ada").aretrieve("crate 4") for _ in range(3)))
+    await asyncio.gather(*(ArchiveRetriever(archive, "user-1").aretrieve("crate 4") for _ in range(3)))
     assert threading.get_ident() not in threads
 
 
@@ -132,7 +132,7 @@ def test_retrieval_events_are_sent(archive):
     seen = Seen()
     get_dispatcher().add_event_handler(seen)
     try:
-        ArchiveRetriever(archive, "ada").retrieve("crate 4")
+        ArchiveRetriever(archive, "user-1").retrieve("crate 4")
     finally:
         get_dispatcher().event_handlers.remove(seen)
     assert {"RetrievalStartEvent", "RetrievalEndEvent"} <= set(seen.names)
@@ -143,6 +143,6 @@ def test_any_embedding_model_can_serve_an_archive():
     assert (embedder.dimension, embedder.similarity_floor) == (8, 0.1)
     assert [len(vector) for vector in embedder.embed(["a", "b"])] == [8, 8]
     archive = Archive(embedder=embedder)
-    archive.append("ada", [{"role": "user", "content": "hello there"}])
+    archive.append("user-1", [{"role": "user", "content": "hello there"}])
     archive.flush()
-    assert archive.search("ada", "hello")[0].cosine == pytest.approx(1.0)
+    assert archive.search("user-1", "hello")[0].cosine == pytest.approx(1.0)

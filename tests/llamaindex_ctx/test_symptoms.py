@@ -84,8 +84,8 @@ def test_every_fact_that_is_shown_is_one_of_the_graph_and_names_where_it_comes_f
 
 def test_a_background_thread_with_a_loop_of_its_own_closes_nothing_of_the_callers():
     archive = Archive(embedder=None)
-    archive.append("ada", [{"role": "user", "content": "Crate 4 holds part P-4."}])
-    retriever = ArchiveRetriever(archive, "ada")
+    archive.append("user-1", [{"role": "user", "content": "Crate 4 holds part P-4."}])
+    retriever = ArchiveRetriever(archive, "user-1")
     loop = asyncio.new_event_loop()
     try:
         thread = threading.Thread(target=lambda: asyncio.run(retriever.aretrieve("crate 4")))

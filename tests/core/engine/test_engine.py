@@ -66,36 +66,36 @@ def test_what_was_sent_once_stays_byte_identical_as_the_chat_grows():
 def test_turns_that_leave_are_archived_and_come_back_when_asked_for():
     ctx = engine()
     chat = [*long_chat(), Message(role="user", content="Remember what crate 3 holds? Which part number was it?")]
-    prepared = ctx.prepare(chat, user_id="ada", session_id="s1", max_tokens=2500)
+    prepared = ctx.prepare(chat, user_id="user-1", session_id="s1", max_tokens=2500)
     assert prepared.report.fits
     assert tokens(prepared.messages) <= 2500
     assert sum(row.archived for row in prepared.report.messages) > 50
     assert prepared.report.rehydrated.metrics["rehydrator.matched"] >= 1
     assert "P-23757" in prepared.messages[0].text
-    assert len(ctx.archive.export("ada")) == sum(row.archived for row in prepared.report.messages)
+    assert len(ctx.archive.export("user-1")) == sum(row.archived for row in prepared.report.messages)
 
 
 def test_preparing_the_same_history_again_archives_nothing_twice():
     ctx = engine()
     chat = long_chat()
     for _ in range(3):
-        prepared = ctx.prepare(chat, user_id="ada", max_tokens=2500)
-    assert len(ctx.archive.export("ada")) == sum(row.archived for row in prepared.report.messages)
+        prepared = ctx.prepare(chat, user_id="user-1", max_tokens=2500)
+    assert len(ctx.archive.export("user-1")) == sum(row.archived for row in prepared.report.messages)
 
 
 def test_archived_turns_are_kept_as_they_were_given():
     ctx = engine()
     chat = long_chat(12)
     chat[3] = Message(role="tool", tool_call_id="c0", content=LOG)
-    ctx.prepare(chat, user_id="ada", max_tokens=1200)
-    assert LOG in [turn.text for turn in ctx.archive.export("ada")]
+    ctx.prepare(chat, user_id="user-1", max_tokens=1200)
+    assert LOG in [turn.text for turn in ctx.archive.export("user-1")]
 
 
 def test_one_users_turns_never_reach_another():
     ctx = engine()
-    ctx.prepare(long_chat(), user_id="ada", max_tokens=2500)
+    ctx.prepare(long_chat(), user_id="user-1", max_tokens=2500)
     question = [Message(role="user", content="Remember what crate 3 holds? Which part number was it?")]
-    assert ctx.prepare(question, user_id="bob", max_tokens=2500).report.rehydrated.metrics["rehydrator.matched"] == 0
+    assert ctx.prepare(question, user_id="user-2", max_tokens=2500).report.rehydrated.metrics["rehydrator.matched"] == 0
 
 
 def test_without_a_user_nothing_is_archived_and_the_report_says_so():
@@ -175,12 +175,12 @@ def test_a_broken_part_never_fails_the_chat_unless_asked_to(part):
     if part == "archive":
         ctx.rehydrator.archive = Broken()
     chat = [*long_chat(), Message(role="user", content="Remember crate 3?")]
-    prepared = ctx.prepare(chat, user_id="ada", max_tokens=2500, graph_root=root, chunks=["x"])
+    prepared = ctx.prepare(chat, user_id="user-1", max_tokens=2500, graph_root=root, chunks=["x"])
     assert prepared.messages[-1].text.startswith("Remember crate 3?")
     assert prepared.report.warnings
     ctx.strict = True
     with pytest.raises(Exception, match="is down"):
-        ctx.prepare(chat, user_id="ada", max_tokens=2500, graph_root=root, chunks=["x"])
+        ctx.prepare(chat, user_id="user-1", max_tokens=2500, graph_root=root, chunks=["x"])
 
 
 @pytest.mark.parametrize("budget", [-1, 0, 63])
@@ -200,7 +200,7 @@ def test_what_cannot_fit_is_said():
 def test_inputs_are_never_changed():
     chat = long_chat(10)
     before = pickle.dumps(chat)
-    engine().prepare(chat, user_id="ada", max_tokens=600)
+    engine().prepare(chat, user_id="user-1", max_tokens=600)
     assert pickle.dumps(chat) == before
 
 
@@ -210,7 +210,7 @@ def test_openai_dictionaries_are_accepted():
 
 
 def test_an_empty_conversation_stays_empty():
-    assert engine().prepare([], max_tokens=100, user_id="ada").messages == []
+    assert engine().prepare([], max_tokens=100, user_id="user-1").messages == []
 
 
 async def test_the_async_twin_prepares_the_same():
@@ -226,9 +226,9 @@ def test_an_engine_pickles():
 def test_yesterday_is_relative_to_the_time_given():
     ctx = engine()
     day = datetime(2026, 3, 9, 15, tzinfo=UTC)
-    ctx.archive.append("ada", [Message(role="user", content="The valve torque is 42 Nm.", created_at=day)])
+    ctx.archive.append("user-1", [Message(role="user", content="The valve torque is 42 Nm.", created_at=day)])
     asked = [Message(role="user", content="What torque did we settle on yesterday?")]
-    prepared = ctx.prepare(asked, user_id="ada", max_tokens=1000, now=datetime(2026, 3, 10, 9, tzinfo=UTC))
+    prepared = ctx.prepare(asked, user_id="user-1", max_tokens=1000, now=datetime(2026, 3, 10, 9, tzinfo=UTC))
     assert "42 Nm" in prepared.messages[0].text
 
 
@@ -240,7 +240,7 @@ def test_pairs_stay_whole_the_task_stays_and_a_prompt_said_to_fit_does(contents,
     chat = [Message(role="user", content="the task")]
     for number, content in enumerate(contents):
         chat += tool_turn(number, content)
-    prepared = engine().prepare(chat, user_id="ada", max_tokens=budget)
+    prepared = engine().prepare(chat, user_id="user-1", max_tokens=budget)
     called = [call.id for message in prepared.messages for call in message.tool_calls]
     answered = [message.tool_call_id for message in prepared.messages if message.role == "tool"]
     assert called == answered

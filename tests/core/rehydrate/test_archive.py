@@ -156,7 +156,9 @@ def test_no_user_is_refused(user):
 
 def test_a_blob_that_names_another_user_is_left_out():
     blobs = MemoryBlobs()
-    blobs.put("evictions/ann/1-0.json", b'{"userId": "bob", "messages": [{"role": "user", "content": "the secret"}]}')
+    blobs.put(
+        "evictions/ann/1-0.json", b'{"userId": "user-2", "messages": [{"role": "user", "content": "the secret"}]}'
+    )
     assert archive(blobs).search("ann", "secret") == []
 
 
