@@ -117,4 +117,4 @@ def run_session(store: BlobStore, *, embedder: Embedder | None = None, max_token
         found = rehydrator.rehydrate(asked, user_id="ann")
         assert any(needle.answer in message.text for message in found.messages), (needle, found.block)
         assert not found.warnings
-    assert rehydrator.rehydrate([Message(role="user", content=needles[0].question)], user_id="bob").block == ""
+    assert rehydrator.rehydrate([Message(role="user", content=needles[0].question)], user_id="user-2").block == ""
