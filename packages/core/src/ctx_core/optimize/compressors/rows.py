@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, islice
 from math import isfinite
+from operator import sub
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
@@ -251,7 +252,7 @@ def _series_scores(values: array[float]) -> Iterable[float]:
     """Score each value between 0 and about 3."""
     if not all(map(isfinite, values)):
         return [0.0] * len(values)
-    steps = array("d", [b - a for a, b in pairwise(values)])
+    steps = array("d", map(sub, islice(values, 1, None), values))
     rising = sum([step > 0 for step in steps])
     falling = sum([step < 0 for step in steps])
     lengths = array("d", map(abs, steps))
@@ -272,7 +273,7 @@ def _scale(deviations: array[float]) -> float:
 def _outliers(values: array[float]) -> list[float]:
     """Score the distance from the middle; where many values are far from it, none of them is odd by that alone."""
     middle = _median(values)
-    deviations = array("d", [abs(value - middle) for value in values])
+    deviations = array("d", (abs(value - middle) for value in values))
     unit = _scale(deviations) * 1.48
     usual = 2 * unit
     scores = [0.0 if d <= usual else min(1.0, (d / unit - 2) / 6) for d in deviations]
@@ -289,7 +290,7 @@ def _outliers(values: array[float]) -> list[float]:
 def _jumps(steps: array[float]) -> list[float]:
     """Score both ends of steps that are long for this column; the far end more."""
     middle = _median(steps)
-    unit = _scale(array("d", [abs(step - middle) for step in steps])) * 1.48
+    unit = _scale(array("d", (abs(step - middle) for step in steps))) * 1.48
     low, high = middle - 3 * unit, middle + 3 * unit
     scores = [0.0] * (len(steps) + 1)
     for place, step in enumerate(steps):
@@ -304,13 +305,8 @@ def _shifts(values: array[float]) -> list[float]:
     """Score where the mean of the next values leaves the mean of the previous ones furthest."""
     width = max(3, len(values) // 40)
     sums = array("d", accumulate(values, initial=0.0))
-    changes = array(
-        "d",
-        [
-            abs(after - 2 * here + before)
-            for before, here, after in zip(sums, sums[width:], sums[2 * width :], strict=False)
-        ],
-    )
+    thirds = zip(sums, sums[width:], sums[2 * width :], strict=False)
+    changes = array("d", (abs(after - 2 * here + before) for before, here, after in thirds))
     scores = [0.0] * len(values)
     if changes:
         unit = _scale(changes) * 1.48

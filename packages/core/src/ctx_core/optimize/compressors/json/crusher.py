@@ -38,14 +38,16 @@ class JsonCrusher:
         if not isinstance(document.value, (dict, list)):
             return Compressed(text=text)
         is_natural = budget.max_tokens is None
-        whole = _whole(document, is_long=len(text) > _LONG, drop_ordinary=is_natural, query=query)
+        whole = _whole(document, is_long=len(text) > _LONG, is_natural=is_natural, query=query)
         if not budget.fits(whole.text):
             return _part(document, budget, query)
         return whole if len(whole.text) < len(text) else Compressed(text=text)
 
 
-def _whole(document: Document, *, is_long: bool, drop_ordinary: bool, query: str | None) -> Compressed:
-    form = Form(document.value, find_repeats=is_long, drop_ordinary=drop_ordinary, query=query)
+def _whole(document: Document, *, is_long: bool, is_natural: bool, query: str | None) -> Compressed:
+    form = Form(document.value, find_repeats=is_long, drop_ordinary=is_natural, query=query)
+    if is_natural:
+        document.value = None  # nothing asks for less of it
     lines, omissions = write(form.lines, None)
     body, names = "\n".join([*form.records, *lines]), {}
     if is_long:

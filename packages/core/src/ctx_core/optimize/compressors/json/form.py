@@ -83,6 +83,9 @@ class Form:
         self._records: dict[tuple[str, ...], _Record | None] = {}
         self.lines = self._document(root)
         self.records = [f"{record.name}({record.heading})" for record in self._records.values() if record]
+        # What was written stands for the document, which takes up to ten times the memory of its text.
+        self._survey = Survey()
+        self._records.clear()
 
     @property
     def omissions(self) -> list[Omission]:
