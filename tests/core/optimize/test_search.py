@@ -285,3 +285,41 @@ def test_prose_and_logs_are_left_alone():
         "2026-05-01T10:00:07 INFO up\n2026-05-01T10:15:08 INFO down\n" * 20,
     ):
         assert compress(text).text == text
+
+
+class CountingCounter(TokenCounter):
+    """Remembers how many characters it was asked to count."""
+
+    characters = 0
+
+    def count(self, text):
+        self.characters += len(text)
+        return super().count(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"src/f{n}.py:{n}:def parse{n}(value)\n" for n in range(1, 5000)),
+        "".join(f"a.py:{n}:{'call ' * (n % 9)}x{n % 50}\n" for n in range(1, 5000)),
+    ],
+    ids=["a file each", "one file"],
+)
+def test_a_search_for_what_fits_counts_no_more_than_what_it_shows(text):
+    counter = CountingCounter()
+    result = SearchCompressor().compress(text, Budget(max_tokens=300, counter=counter))
+    assert TokenCounter().count(result.text) <= 300
+    assert counter.characters < 10 * 8 * 300  # rounds, and characters of a token at most
+
+
+def test_a_result_given_many_times_is_named_once():
+    text = "app.py:1:connection = open_it_again()\n" * 500
+    shown = SearchCompressor().compress(text, Budget()).text
+    assert len(shown) < len(text)
+    assert shown.count("[same at") == 1
+
+
+def test_a_match_without_a_number_is_not_taken_for_one_with():
+    text = "".join(f"app.py:{n}:connection = open_it_again()\n" for n in range(1, 9))
+    results = text + ":connection = open_it_again()\n"
+    assert SearchCompressor().compress(results, Budget()).text.count("connection") == 2

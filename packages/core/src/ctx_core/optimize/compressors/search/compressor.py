@@ -72,17 +72,23 @@ def _rendered(groups: Iterable[FileResults], omissions: Iterable[Omission]) -> C
 
 def _without_repeats(group: FileResults) -> FileResults:
     """Show a line that occurs again once, with the numbers of the others; nothing is lost."""
+    if len(group.entries) == 1:
+        return group
     numbers: dict[str, list[str]] = {}
     for entry in group.entries:
         if entry.kind is Kind.MATCH and entry.number:
             numbers.setdefault(entry.body, []).append(entry.number)
     named = {body: f"[same at {', '.join(others)}]" for body, (_, *others) in numbers.items() if _saves(body, others)}
+    if not named:
+        return group
     entries: list[Entry] = []
+    noted: set[str] = set()
     for entry in group.entries:
-        note = named.get(entry.body) if entry.kind is Kind.MATCH else None
+        note = named.get(entry.body) if entry.kind is Kind.MATCH and entry.number else None
         if note is None:
             entries.append(entry)
-        elif entry.number == numbers[entry.body][0]:
+        elif entry.body not in noted:
+            noted.add(entry.body)
             entries += [entry, Entry(note, Kind.NOTE)]
     return replace(group, entries=entries)
 
@@ -93,6 +99,8 @@ def _saves(body: str, others: Sequence[str]) -> bool:
 
 def _folded(group: FileResults) -> tuple[FileResults, Omission | None]:
     """Show the first of many matches that differ in their numbers alone, and count the rest behind them."""
+    if len(group.entries) < _FOLDED_FROM:
+        return group, None
     shapes = [_DIGITS.sub("0", entry.body) if entry.kind is Kind.MATCH else None for entry in group.entries]
     totals = Counter(shapes)
     last = {shape: entry.number for entry, shape in zip(group.entries, shapes, strict=True)}
@@ -116,33 +124,40 @@ def _folded(group: FileResults) -> tuple[FileResults, Omission | None]:
 
 
 def _picked(groups: Sequence[FileResults], budget: Budget, query: str | None) -> Compressed:
-    candidates = by_worth(groups, budget=budget, query=query)
-    return aim(lambda room: _drawn(groups, fill(candidates, room)), budget, reserve=_RESERVED_TOKENS) or _drawn(
-        groups, {}
-    )
+    candidates = by_worth(groups, query=query)
+    contents = [Counter(_COUNTED[entry.kind] for entry in group.entries) for group in groups]
+
+    def draw(room: int) -> Compressed:
+        return _drawn(groups, contents, fill(candidates, room))
+
+    return aim(draw, budget, reserve=_RESERVED_TOKENS) or _drawn(groups, contents, {})
 
 
-def _drawn(groups: Sequence[FileResults], shown: Mapping[int, set[int]]) -> Compressed:
+def _drawn(
+    groups: Sequence[FileResults], contents: Sequence[Mapping[str, int]], shown: Mapping[int, set[int]]
+) -> Compressed:
     """Write the entries to show; what a file has besides is counted below them, and files without any are counted together."""
     lines: list[str] = []
     total, here = Counter[str](), Counter[str]()
 
     def note() -> None:
-        if here:
-            lines.append(f"[… {spelled(here)} left out]")
-            total.update(here)
-            here.clear()
+        if left := +here:
+            lines.append(f"[… {spelled(left)} left out]")
+            total.update(left)
+        here.clear()
 
     for number, group in enumerate(groups):
         if number in shown:
             note()
             lines += group.heading
-            for at in sorted(shown[number]):
-                lines.append(shortened(group.entries[at].line))
         elif group.path is not None:
             here["files"] += 1
-        here.update(_COUNTED[entry.kind] for at, entry in enumerate(group.entries) if at not in shown.get(number, ()))
+        for what, count in contents[number].items():
+            here[what] += count
         if number in shown:
+            for at in sorted(shown[number]):
+                lines.append(shortened(group.entries[at].line))
+                here[_COUNTED[group.entries[at].kind]] -= 1
             note()
     note()
     total["characters"] = sum(map(characters_cut, lines))

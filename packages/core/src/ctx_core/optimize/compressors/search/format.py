@@ -70,8 +70,7 @@ def read_results(text: str) -> list[FileResults]:
     named = _named(lines)
     groups = [FileResults(path=None)]
     for at, line in enumerate(lines):
-        group, record, following = groups[-1], named[at], lines[at + 1 : at + 2]
-        begins = bool(following) and named[at + 1] is None and _BEGIN.match(following[0]) is not None
+        group, record = groups[-1], named[at]
         if record is not None:
             if group.path != record[0]:
                 groups.append(FileResults(path=record[0]))
@@ -81,9 +80,9 @@ def read_results(text: str) -> list[FileResults]:
         elif _continues(group, line):
             if line != "--":
                 group.entries.append(_entry(line))
-        elif line.strip() and begins:
+        elif _is_heading(lines, named, at):
             groups.append(FileResults(path=line))
-        elif line or group.path is None or not (following and (named[at + 1] or _is_heading(lines, named, at + 1))):
+        elif line or group.path is None or not _is_group(lines, named, at + 1):
             if group.path is not None:
                 groups.append(FileResults(path=None))
             groups[-1].entries.append(Entry(line, Kind.OTHER))
@@ -100,6 +99,10 @@ def _continues(group: FileResults, line: str) -> bool:
     if group.path is None:
         return _NUMBERED.match(line) is not None and all(entry.kind is not Kind.OTHER for entry in group.entries[-1:])
     return _RECORD.match(line) is not None
+
+
+def _is_group(lines: list[str], named: list[tuple[str, str] | None], at: int) -> bool:
+    return at < len(lines) and (named[at] is not None or _is_heading(lines, named, at))
 
 
 def _is_heading(lines: list[str], named: list[tuple[str, str] | None], at: int) -> bool:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.optimize.compressors.notes import shortened
 from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
 from ctx_core.optimize.compressors.search.format import Kind
+from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ctx_core.optimize.compressors.base import Budget
     from ctx_core.optimize.compressors.search.format import FileResults
 
 _NOTE_TOKENS: Final = 9
@@ -35,13 +35,13 @@ class Candidate:
     cost: int
 
 
-def by_worth(groups: Sequence[FileResults], *, budget: Budget, query: str | None) -> list[Candidate]:
+def by_worth(groups: Sequence[FileResults], *, query: str | None) -> list[Candidate]:
     """Order all lines: what the query names, then the best match of each file, its second best, …, and context last."""
     terms = query_terms(query)
     candidates: list[Candidate] = []
     seen: set[str] = set()
     for file, group in enumerate(groups):
-        cost = (budget.cost(group.path) if group.path is not None else 0) + _NOTE_TOKENS
+        cost = (1 + estimate(group.path) if group.path is not None else 0) + _NOTE_TOKENS
         candidates.append(Candidate(key=(), file=file, entry=None, cost=cost))
         ranked: list[tuple[int, ...]] = []
         for at, entry in enumerate(group.entries):
@@ -54,7 +54,7 @@ def by_worth(groups: Sequence[FileResults], *, budget: Budget, query: str | None
         for rank, (is_context, found, is_again, _, at) in enumerate(sorted(ranked)):
             key = (is_context, found, is_again, rank, file)
             candidates.append(
-                Candidate(key=key, file=file, entry=at, cost=budget.cost(shortened(group.entries[at].line)))
+                Candidate(key=key, file=file, entry=at, cost=1 + estimate(shortened(group.entries[at].line)))
             )
     return sorted(candidates, key=lambda candidate: candidate.key)
 
