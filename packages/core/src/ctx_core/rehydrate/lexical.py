@@ -128,7 +128,7 @@ class Bm25:
 
     def weight(self, term: str) -> float:
         """Return how much a word tells documents apart; one that none holds weighs as much as one that a single document holds."""
-        holding = max(1, len(self._postings.get(term, ())))
+        holding = max(1, len(self.holding(term)))
         return math.log(1 + (len(self) - holding + 0.5) / (holding + 0.5))
 
     def knows(self, term: str) -> bool:
