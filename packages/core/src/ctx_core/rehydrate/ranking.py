@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from heapq import nlargest
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
@@ -158,7 +157,9 @@ class _Scorer:
         """Return how well a turn answers."""
         weights, entry = self._weights, self._index.entries[at]
         own, before, after = self._match(at), self._index.before[at], self._index.after[at]
-        total = own + sum(weight * view.at(at) for weight, view in self._around)
+        total = own
+        for weight, view in self._around:
+            total += weight * view.at(at)
         if before is not None:
             total += weights.before * self._match(before)
             if self._index.entries[before].asks:
@@ -175,7 +176,10 @@ class _Scorer:
 
     def _match(self, at: int) -> float:
         if at not in self._matches:
-            self._matches[at] = sum(weight * view.at(at) for weight, view in self._own)
+            own = 0.0
+            for weight, view in self._own:
+                own += weight * view.at(at)
+            self._matches[at] = own
         return self._matches[at]
 
     def cosine(self, at: int) -> float | None:
@@ -224,7 +228,8 @@ def _distinct(scores: Mapping[int, float], index: TurnIndex, query: Query, *, to
         top_k: The most turns returned.
         beside: What a turn loses for standing right beside one that was taken: an answer to the whole question has several places.
     """
-    waiting = {at: scores[at] for at in nlargest(_CANDIDATES * top_k, scores, key=lambda at: (scores[at], -at))}
+    best = sorted(scores, key=lambda at: (-scores[at], at))
+    waiting = {at: scores[at] for at in best[: _CANDIDATES * top_k]}
     seen: list[frozenset[str]] = []
     chosen: list[int] = []
     repeats: list[int] = []

@@ -32,8 +32,8 @@ class View:
         bar = self._mean + 2 * self._deviation
         best = [at for at, score in enumerate(self._scores) if score > bar]
         if len(best) < count:
-            best = range(len(self._scores))
-        return nlargest(count, best, key=self._scores.__getitem__)
+            return nlargest(count, range(len(self._scores)), key=self._scores.__getitem__)
+        return sorted(best, key=self._scores.__getitem__, reverse=True)[:count]
 
 
 def covered(postings: Iterable[tuple[float, Sequence[int]]], count: int, reach: int) -> list[float]:
