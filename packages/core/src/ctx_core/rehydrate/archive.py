@@ -65,7 +65,7 @@ class Archive:
         embedder: Turns texts into vectors; `auto` takes the local model if the extra `local` is installed and else searches by
             words alone, `local` insists on it, None searches by words alone.
         prefix: Key prefix of the archives in the blob store.
-        timeout_seconds: When appending gives up on a store that does not answer; nothing is kept then.
+        timeout_seconds: When appending gives up on a store that does not answer.
         clock: Seconds since 1970.
     """
 
@@ -121,7 +121,11 @@ class Archive:
         session_id: str | None = None,
         summary: str | None = None,
     ) -> int:
-        """Keep `turns` for a user, oldest first; return how many were new. Those that are here already stay as they are."""
+        """Keep `turns` for a user, oldest first; return how many were new. Those that are here already stay as they are.
+
+        Whatever the store raises is raised, and `StoreUnavailable` if it does not answer: then none of `turns` counts as kept,
+        and they are to be given again. Should the store have written them after all, that shows none of them twice.
+        """
         shelf = self._shelf(user_id)
         given = numbered(Turn.of(turn, session_id=session_id) for turn in turns)
         with shelf.lock:

@@ -42,7 +42,10 @@ class BlobStore(Protocol):
         ...
 
     def put(self, key: str, data: bytes) -> bool:
-        """Store a blob unless the key is taken, and say whether it was stored; of two writers at once, one wins."""
+        """Store a blob unless the key is taken, and say whether it was stored; of two writers at once, one wins.
+
+        It raises unless the blob is safe by then, as the turns in it may be nowhere else.
+        """
         ...
 
     def delete(self, keys: Iterable[str]) -> None:
