@@ -146,13 +146,16 @@ def _without_implied(file: DiffFile) -> DiffFile:
 
 
 def _without_long_lines(file: DiffFile) -> DiffFile:
-    hunks = [replace(hunk, rows=list(map(_shortened, hunk.rows))) for hunk in file.hunks]
+    hunks = [
+        replace(hunk, rows=list(map(_shortened, hunk.rows))) if any(len(row) > _CUT_LINE for row in hunk.rows) else hunk
+        for hunk in file.hunks
+    ]
     return DiffFile(head=file.head, hunks=hunks)
 
 
 def _shortened(row: str) -> str:
     """Shorten a row, and the marker in it."""
-    return row if len(row) < _CUT_LINE else "\n".join(map(shortened, row.split("\n")))
+    return row if len(row) <= _CUT_LINE else "\n".join(map(shortened, row.split("\n")))
 
 
 # ---------------------------------------------------------------- text

@@ -182,6 +182,9 @@ def cut(hunk: Hunk, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, in
 
     What was left out after the last one comes with no lines.
     """
+    if not ranges:
+        yield hunk.unchanged.count(1), hunk.changed(), []
+        return
     position, section = 0, hunk.section
     numbers = hunk.starts
     for start, stop in [*ranges, (len(hunk.rows), len(hunk.rows))]:
