@@ -1,6 +1,6 @@
 """What optimizing costs: CPU per 1,000 tokens by kind, how it grows to 10 MiB, and the memory it takes.
 
-    python bench/bench_optimize.py                 # 32 KiB of every kind, natural level and a budget
+    python bench/bench_optimize.py                 # 32 KiB of every kind, natural level and a budget; of 3 planted faults, how many stay
     python bench/bench_optimize.py --growth        # 64 KiB to 10 MiB, as a table and as bench/growth.svg with --plot FILE
     python bench/bench_optimize.py --memory        # peak of traced memory, as a multiple of the text
     HEADROOM_TELEMETRY=off python bench/bench_optimize.py --system headroom   # the peer, from a virtual environment of its own
@@ -93,15 +93,40 @@ KINDS = {
 }
 
 
+FAULTS = ("mooring line 4711 snapped", "pilot 0815 refused to board", "depth sensor failed at 13.7")
+# How each kind of text says that something broke.
+PLANTED = {
+    "log": "2026-01-05 10:30:07 ERROR [w-3] shop.Cart - {}",
+    "json lines": '{{"id": 7, "ship": "{}", "berth": "north", "note": null}}',
+    "prose": "The harbour office reports an error: {}.",
+    "code": 'def fault():\n    raise RuntimeError("{}")\n',
+    "diff": '@@ -7,3 +7,4 @@\n rope\n+    raise RuntimeError("{}")\n berth\n ship',
+    "search": "src/dock7/berth9.py:77:    raise RuntimeError('{}')",
+    "csv": "7,{},north,0.5",
+}
+
+
+def pieces_of(kind: str, size: int) -> list[str]:
+    total, pieces = 0, []
+    for piece in KINDS[kind](random.Random(1)):
+        pieces.append(piece)
+        total += len(piece) + 1
+        if total >= size:
+            break
+    return pieces
+
+
 def text_of(kind: str, size: int) -> str:
     """About `size` characters of a kind."""
-    total, lines = 0, []
-    for line in KINDS[kind](random.Random(1)):
-        lines.append(line)
-        total += len(line) + 1
-        if total >= size:
-            return "\n".join(lines)
-    raise AssertionError
+    return "\n".join(pieces_of(kind, size))
+
+
+def with_faults(kind: str, size: int) -> str:
+    """The same, with a fault after each quarter."""
+    pieces = pieces_of(kind, size)
+    for number, fault in enumerate(FAULTS, start=1):
+        pieces.insert(number * len(pieces) // 4, PLANTED[kind].format(fault))
+    return "\n".join(pieces)
 
 
 def ours() -> tuple[Compress, Callable[[str], int]]:
@@ -135,13 +160,18 @@ def cpu_ms(function: Callable[[], object], runs: int) -> float:
 
 
 def by_kind(compress: Compress, count: Callable[[str], int]) -> None:
-    print(f"{'kind':12}{'budget':>8}{'tokens':>9}{'after':>8}{'ms':>8}{'counting':>10}{'ms/1k tokens':>14}")
+    print(
+        f"{'kind':12}{'budget':>8}{'tokens':>9}{'after':>8}{'faults':>8}{'ms':>8}{'counting':>10}{'ms/1k tokens':>14}"
+    )
     for kind, budget in itertools.product(KINDS, (None, 2000)):
-        text = text_of(kind, 32 * KIB)
-        after = count(compress(text, budget))
+        text = with_faults(kind, 32 * KIB)
+        short = compress(text, budget)
+        after, kept = count(short), sum(fault in short for fault in FAULTS)
         spent, counting = cpu_ms(partial(compress, text, budget), 7), cpu_ms(partial(count, text), 7)
         tokens = count(text)
-        print(f"{kind:12}{budget or '-':>8}{tokens:9}{after:8}{spent:8.1f}{counting:10.1f}{1e3 * spent / tokens:14.2f}")
+        print(
+            f"{kind:12}{budget or '-':>8}{tokens:9}{after:8}{kept:8}{spent:8.1f}{counting:10.1f}{1e3 * spent / tokens:14.2f}"
+        )
 
 
 def growth(compress: Compress, plot: Path | None) -> None:

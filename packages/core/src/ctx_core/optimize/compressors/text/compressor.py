@@ -105,7 +105,8 @@ def _written(units: Sequence[Unit], kept: Iterable[int], *, why: str = "") -> Co
     run: Counter[str] = Counter()
     for number, unit in enumerate([*units, None]):
         if unit is not None and number not in kept:
-            run.update(_lost(unit))
+            for what, count in _lost(unit).items():
+                run[what] += count
             continue
         if run:
             what, count = next(iter(run)) if len(run) == 1 else _MIXED, run.total()
@@ -119,7 +120,7 @@ def _written(units: Sequence[Unit], kept: Iterable[int], *, why: str = "") -> Co
 
 def _lost(unit: Unit) -> dict[str, int]:
     """Say what goes with a unit: itself, or what notes in it say was left out before."""
-    notes = _NOTE.findall(unit.text)
+    notes = _NOTE.findall(unit.text) if "[… " in unit.text else ()
     if not notes:
         return {unit.kind.value: 1}
     lost: Counter[str] = Counter()

@@ -9,7 +9,7 @@ from math import log
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.relevance import query_terms
-from ctx_core.optimize.compressors.rows import is_alarm
+from ctx_core.optimize.compressors.rows import alarms
 from ctx_core.optimize.compressors.text.units import Kind, Unit
 
 if TYPE_CHECKING:
@@ -58,14 +58,15 @@ def worths(units: Sequence[Unit], query: str | None) -> list[float]:
     counts = Counter(chain.from_iterable(bags))
     rarity = {word: log((1 + len(units)) / count) for word, count in counts.items()}
     asked = {*query_terms(query), *(pair for pair in words_of(query or "") if _UNSPACED.search(pair))}
+    texts = [unit.text.strip() for unit in units]
+    urgent = set(alarms(texts))
     seen: set[str] = set()
     result: list[float] = []
-    for place, (unit, bag) in enumerate(zip(units, bags, strict=True)):
-        text = unit.text.strip()
+    for place, (unit, text, bag) in enumerate(zip(units, texts, bags, strict=True)):
         worth = _place_worth(unit, place, len(units)) + _fact_worth(text, bag)
         worth += _RARITY * sum([rarity[word] for word in bag]) / (len(bag) or 1)
         worth += _QUERY * sum([rarity[word] for word in asked if word in bag]) / log(1 + len(units))
-        if is_alarm(text):
+        if place in urgent:
             worth += ALARM
         if text in seen and unit.kind is not Kind.HEADING:
             worth = _REPEATED
