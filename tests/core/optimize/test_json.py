@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -286,3 +287,33 @@ def test_very_long_lines_and_odd_characters_give_a_result():
     ):
         assert crush(text).text
         assert crush(text, 32).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(
+            [json.dumps({"id": i, "ship": f"ship {i % 999}", "berth": "north", "depth": i % 31}) for i in range(9_000)]
+        ),
+        json.dumps(
+            [
+                {
+                    "id": i,
+                    "ship": {"name": f"ship {i % 999}", "flag": "fi"},
+                    "note": f"tied up at bollard {i} of the north quay",
+                }
+                for i in range(9_000)
+            ]
+        ),
+        json.dumps([[i / 7, i / 11, i / 13] for i in range(9_000)]),
+    ],
+    ids=["lines", "nested", "numbers"],
+)
+def test_a_long_document_takes_less_than_twelve_times_its_memory(text: str):
+    crush(text)
+    tracemalloc.start()
+    try:
+        crush(text)
+        assert tracemalloc.get_traced_memory()[1] < 12 * len(text)
+    finally:
+        tracemalloc.stop()

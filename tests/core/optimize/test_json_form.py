@@ -380,3 +380,15 @@ def test_objects_of_one_shape_but_different_depth_can_be_read_back():
             {"pad": "p" * 2000, "first": {"one": flat[0], "rest": [flat[1:], deep, 1]}, "k": [flat[2], deep[1], 0]}
         )
     )
+
+
+def test_objects_whose_lists_end_in_different_places_are_told_apart():
+    one = {"a": [1, [2]], "b": [3, False], "c": "", "d": None}
+    others = [
+        {"a": [1, [2, 3]], "b": [False], "c": "", "d": None},
+        {"a": [1, 2], "b": [3, 0], "c": "", "d": None},
+        {"a": [[1], 2], "b": [3, False], "c": "", "d": None},
+        {"a": [1, [2]], "b": [3, False], "c": None, "d": ""},
+    ]
+    for other in others:
+        assert_lossless(json.dumps({"pad": ["pad"] * 600, "x": [[one, 1], [other, 2], [one, 3], [other, 4]]}))

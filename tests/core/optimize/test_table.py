@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,6 +104,26 @@ def test_counts_stay_true_when_a_shortened_table_is_shortened_again():
     twice = compress(compress(csv(80), 300).text, 100).text
     kept = len([line for line in twice.split("\n")[1:] if not line.startswith("…")])
     assert kept + sum(int(n) for n in re.findall(r"…(\d+) rows?", twice)) == 80
+
+
+def test_cells_that_span_lines_and_rows_that_end_early_leave_the_odd_row_in_its_place():
+    rows = [f'{i},"berth {i % 3}\nnorth side, second basin, close to the old crane",ok' for i in range(200)]
+    rows[40] = rows[90] = "7"
+    rows[120] = '120,"berth 0\nnorth side, second basin, close to the old crane",adrift'
+    result = compress("\n".join(["id,place,state", *rows]))
+    assert rows[120] in result.text
+    assert result.omissions
+
+
+def test_a_long_csv_takes_less_than_twelve_times_its_memory():
+    text = csv(20_000)
+    compress(text)
+    tracemalloc.start()
+    try:
+        compress(text)
+        assert tracemalloc.get_traced_memory()[1] < 12 * len(text)
+    finally:
+        tracemalloc.stop()
 
 
 LINES = st.lists(st.text(alphabet='ab1,;|\t" -\u00e9\u6f22', max_size=30), min_size=2, max_size=40)

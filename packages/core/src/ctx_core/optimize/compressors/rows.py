@@ -189,8 +189,9 @@ def _spread(count: int) -> Iterator[int]:
 def score_rows(columns: Iterable[Sequence[str]], count: int) -> list[float]:
     """Say for each row how much it differs from the others: outliers, jumps, level shifts, gaps, rare words, rare blanks."""
     scores = [0.0] * count
-    for column in columns:
-        for i, score in _column_scores(column):
+    # By way of `map`, one column is gone before the next is made.
+    for found in map(_column_scores, columns):
+        for i, score in found:
             scores[i] += score
     return scores
 
@@ -208,7 +209,7 @@ def _column_scores(cells: Sequence[str]) -> Iterator[tuple[int, float]]:
     if values is None:
         yield from _rare_words(cells, places)
     elif len(values) >= 4:
-        yield from [(place, score) for place, score in zip(places, _series_scores(values), strict=True) if score]
+        yield from ((place, score) for place, score in zip(places, _series_scores(values), strict=True) if score)
 
 
 def _rare_blanks(cells: Sequence[str], present: Sequence[int]) -> list[tuple[int, float]]:
@@ -220,14 +221,14 @@ def _rare_blanks(cells: Sequence[str], present: Sequence[int]) -> list[tuple[int
     return []
 
 
-def _rare_words(words: Sequence[str], places: Sequence[int]) -> list[tuple[int, float]]:
+def _rare_words(words: Sequence[str], places: Sequence[int]) -> Iterator[tuple[int, float]]:
     if len(set(words)) > len(words) / 2:
         words = [_VARIABLE.sub("#", word) for word in words]
     counts = Counter(words)
     if len(counts) > len(words) / 2:
-        return []
+        return
     rare = {word: 1 - count / len(words) for word, count in counts.items() if count <= _RARE * len(words)}
-    return [(place, rare[word]) for place, word in zip(places, words, strict=True) if word in rare]
+    yield from ((place, rare[word]) for place, word in zip(places, words, strict=True) if word in rare)
 
 
 def _numbers(cells: Sequence[str]) -> array[float] | None:

@@ -43,8 +43,11 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case; of scripts without spaces, all pairs of neighbours."""
+    found: list[str] = _WORD.findall(text.lower())
+    if not _UNSPACED.search(text):
+        return found
     words: list[str] = []
-    for word in _WORD.findall(text.lower()):
+    for word in found:
         if _UNSPACED.search(word):
             words += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
         else:
