@@ -250,6 +250,20 @@ def test_any_answer_gets_a_report_and_true_places(bundle, answer):
     assert pickle.loads(pickle.dumps(report)) == report
 
 
+def test_a_reason_may_be_the_method_too_and_be_quoted_over_two_lines():
+    why = Relation(
+        source_node_id="n0",
+        target_node_id="n0",
+        relation_type="CAUSES",
+        semantic_class="causal",
+        rationale="line one\n## Root cause: none",
+        method="line one\n## Root cause: none",
+    )
+    shown = render(Bundle(root_node_id="n0", nodes=[Node(node_id="n0", title="pool exhausted")], relations=[why]))
+    (claim,) = audit({"reason": why.rationale}, shown).claims
+    assert claim.verdict is Verdict.SUPPORTED
+
+
 @given(bundles())
 def test_a_quoted_reason_is_never_called_invented(bundle):
     shown = render(bundle)

@@ -130,8 +130,9 @@ def _at(place: str | None, name: str, claim: Claimed) -> Claimed:
 def _in_text(text: str, known: Iterable[str], *, is_stated: bool = False) -> Iterator[Claimed]:
     masked = text
     for quote in known:
-        if quote in masked:
-            masked = masked.replace(quote, _MASK * len(quote))
+        first, *_ = words = quote.split()
+        if first in masked:  # a fact stands on one line; its quotation may not
+            masked = re.sub(r"\s+".join(map(re.escape, words)), lambda found: _MASK * len(found[0]), masked)
     for sentence in _SENTENCE.finditer(masked):
         yield from _in_sentence(text, masked, sentence.span(), is_stated=is_stated)
 

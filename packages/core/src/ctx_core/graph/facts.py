@@ -146,9 +146,9 @@ class Facts:
 def _facts(bundle: Bundle) -> Iterator[Fact]:
     for relation in bundle.relations:
         ends = (relation.source_node_id, relation.target_node_id)
-        for text in (relation.rationale, relation.motivation, relation.evidence, relation.method):
+        reasons = relation.rationale, relation.motivation, relation.evidence
+        for text, is_reason in (*((reason, True) for reason in reasons), (relation.method, False)):
             if text:
-                is_reason = text is not relation.method
                 yield Fact(text=text, relation_id=relation.relation_id, node_ids=ends, is_reason=is_reason)
     for node in bundle.nodes:
         if node.summary.strip():
