@@ -99,6 +99,25 @@ async def test_a_failing_archive_never_fails_the_chat():
     assert "locker 29" in await prompt_for(memory, "Remember the code of locker 1?")
 
 
+async def test_what_a_store_that_was_down_did_not_take_is_kept_and_stored_later():
+    class Down(Archive):
+        is_down = True
+
+        def append(self, *args, **options):
+            if self.is_down:
+                raise OSError("no disk")
+            return super().append(*args, **options)
+
+    archive = Down(embedder=None)
+    block = block_for(archive)
+    messages = [ChatMessage(role="user", content=f"The code of locker {n} is L-{n}.") for n in range(4)]
+    await block.aput(messages[:2], from_short_term_memory=True, session_id="s1")
+    assert archive.export("user-1") == []
+    archive.is_down = False
+    await block.aput(messages[2:], from_short_term_memory=True, session_id="s1")
+    assert [turn.text for turn in archive.export("user-1")] == [message.content for message in messages]
+
+
 @pytest.mark.parametrize("cut", [20, 60, 10_000])
 async def test_truncation_keeps_a_well_formed_block_or_none(cut):
     archive = Archive(embedder=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from llama_index.core.bridge.pydantic import Field
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
 from ctx_core import telemetry
@@ -38,13 +38,15 @@ class RehydrationMemoryBlock(BaseMemoryBlock[str]):
         default_factory=RehydratorConfig, exclude=True, description="When and how turns come back."
     )
 
+    _waiting: list[ChatMessage] = PrivateAttr(default_factory=list)
+
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         """Return the recovered turns as one block of text; empty when the last user message does not look back."""
         del block_kwargs
         return await asyncio.to_thread(self._recover, list(messages or ()))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Archive flushed messages; one that fails to be stored is logged and never fails the chat."""
+        """Archive flushed messages; a store that is down is logged, never fails the chat, and gets them later."""
         await asyncio.to_thread(self._keep, list(messages))
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
@@ -53,13 +55,18 @@ class RehydrationMemoryBlock(BaseMemoryBlock[str]):
         return shorten_block(content, counter=counter, max_tokens=counter.count(content) - tokens_to_truncate) or None
 
     def _recover(self, messages: list[ChatMessage]) -> str:
+        self._keep([])
         given = [to_message(message) for message in messages]
         return Rehydrator(self.archive, config=self.config).rehydrate(given, user_id=self.user_id).block or ""
 
     def _keep(self, messages: list[ChatMessage]) -> None:
+        """Archive messages; `Memory` flushes each only once, so those that cannot be stored now are kept and tried again."""
+        waiting, self._waiting = [*self._waiting, *messages], []
         try:
-            for message in messages:
-                session = message.additional_kwargs.get("session_id")
-                self.archive.append(self.user_id, to_turns([message], session_id=session), session_id=session)
+            while waiting:
+                session = waiting[0].additional_kwargs.get("session_id")
+                self.archive.append(self.user_id, to_turns(waiting[:1], session_id=session), session_id=session)
+                waiting.pop(0)
         except Exception as error:  # noqa: BLE001 - a failing store never fails the chat
             telemetry.degraded("llamaindex_ctx.memory", error)
+            self._waiting = [*waiting, *self._waiting]
