@@ -339,7 +339,7 @@ class Crowded(FakeChatModel):
 
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_a_prompt_the_model_finds_too_long_is_sent_again_shorter(engine, is_async):
-    model = Crowded(script=[AIMessage("ok")], limit=700)
+    model = Crowded(script=[AIMessage("ok")], limit=500)
     agent = create_agent(model, [], middleware=[ContextMiddleware(engine, max_tokens=2000)])
     given = {"messages": [*talk(60), HumanMessage("And now?")]}
     out = await agent.ainvoke(given, CONFIG) if is_async else agent.invoke(given, CONFIG)

@@ -82,7 +82,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         engine: ContextEngine | None = None,
         *,
         max_tokens: int = 32_000,
-        low_water: float = 0.4,
+        low_water: float = 0.3,
         user_id: str | None = None,
         graph_root: str | None = None,
         cache_marks: bool = True,
