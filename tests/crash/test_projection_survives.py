@@ -87,9 +87,10 @@ class Stage:
     def close(self):
         for worker in self.workers:
             worker.terminate()
-        assert [worker.wait(60) for worker in self.workers] == [0, 0]
+        codes = [worker.wait(60) for worker in self.workers]
         self.feed.close()
         self.stores.close()
+        assert codes == [0, 0], (self.servers["nats"].folder / "worker.log").read_text(errors="replace")[-4000:]
 
 
 @pytest.fixture

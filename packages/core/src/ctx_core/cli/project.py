@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from ctx_core.cli.servers import add_server_arguments, connect_nats, open_projection
@@ -19,10 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from concurrent.futures import Future
 
+    from ctx_core.kernel.projection import Projection
     from ctx_core.kernel.worker import Feed, ProjectionWorker
     from ctx_core.stores.nats.connection import NatsConnection
 
+logger = logging.getLogger("ctx_core")
+
 _LOOK_SECONDS: Final = 0.5
+# A Neo4j takes ten seconds to come back, longer on a busy machine.
+_START_SECONDS: Final = 60.0
 
 
 def add_parser(subparsers: Any) -> None:
@@ -40,25 +47,50 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: Namespace) -> int:
     """Project until SIGTERM or SIGINT, or with `--once` until nothing is left; return the exit code."""
-    from ctx_core.kernel.worker import ProjectionWorker  # noqa: PLC0415 - events need pydantic, other commands do not
-
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with ExitStack() as resources:
-        projection = open_projection(args, resources)
-        feeds = _feeds(args, connect_nats(args, resources))
-        workers = [ProjectionWorker(feed, projection, max_attempts=args.max_attempts) for feed in feeds]
-        if args.health_port is not None:
-            resources.enter_context(_health(args.health_host, args.health_port, feeds[0], workers))
-        with ThreadPoolExecutor(len(workers)) as pool:
-            runs = [pool.submit(worker.run, stop) for worker in workers]
-            _wait(stop, feeds[0], runs, once=args.once)
-        for finished in runs:
-            finished.result()
-        figures = _figures(workers)
-        sys.stdout.write(f"projected {figures['projected']}, buried {figures['buried']}\n")
+        opened = _opened(args, resources, stop)
+        if opened is not None:
+            projection, feeds = opened
+            figures = _worked(args, projection, feeds, stop, resources)
+            sys.stdout.write(f"projected {figures['projected']}, buried {figures['buried']}\n")
     return 0
+
+
+def _opened(args: Namespace, resources: ExitStack, stop: threading.Event) -> tuple[Projection, list[Feed]] | None:
+    """Open what is worked on, waiting a while for servers that are just starting; None when told to stop while waiting."""
+    deadline = monotonic() + _START_SECONDS
+    while not stop.is_set():
+        with ExitStack() as attempt:
+            try:
+                opened = open_projection(args, attempt), _feeds(args, connect_nats(args, attempt))
+            except StoreUnavailable as error:
+                if monotonic() > deadline:
+                    raise
+                logger.warning("waiting for a server: %s", error)
+            else:
+                resources.push(attempt.pop_all())
+                return opened
+        stop.wait(_LOOK_SECONDS)
+    return None
+
+
+def _worked(
+    args: Namespace, projection: Projection, feeds: list[Feed], stop: threading.Event, resources: ExitStack
+) -> dict[str, int]:
+    from ctx_core.kernel.worker import ProjectionWorker  # noqa: PLC0415 - events need pydantic, other commands do not
+
+    workers = [ProjectionWorker(feed, projection, max_attempts=args.max_attempts) for feed in feeds]
+    if args.health_port is not None:
+        resources.enter_context(_health(args.health_host, args.health_port, feeds[0], workers))
+    with ThreadPoolExecutor(len(workers)) as pool:
+        runs = [pool.submit(worker.run, stop) for worker in workers]
+        _wait(stop, feeds[0], runs, once=args.once)
+    for finished in runs:
+        finished.result()
+    return _figures(workers)
 
 
 def _feeds(args: Namespace, nats: NatsConnection) -> list[Feed]:

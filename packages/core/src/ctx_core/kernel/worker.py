@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ctx_core.errors import InvalidInput, StoreUnavailable
+from ctx_core.errors import InvalidInput, StoreError, StoreUnavailable
 from ctx_core.kernel.events import parse_event
 from ctx_core.kernel.ports import RecordedEvent
 from ctx_core.telemetry import logger, metric
@@ -140,7 +140,7 @@ class ProjectionWorker:
                 deliveries = self._feed.fetch(self._batch, timeout_seconds=_FETCH_SECONDS)
                 self._work(deliveries, stop)
                 failures = 0
-            except StoreUnavailable as error:
+            except StoreError as error:  # a server that recovers may refuse before it answers; a worker outlives both
                 self.tally.store_is_away = True
                 logger.warning("the feed is away: %s", error)
                 stop.wait(self._backoff(failures))
