@@ -19,6 +19,7 @@ from ctx_core.optimize.ccr import (
     own_ref,
     without_hints,
 )
+from ctx_core.optimize.optimizer import ContextOptimizer
 
 LINES = "\n".join(f"line {n}" for n in range(1, 21))
 
@@ -155,3 +156,17 @@ def test_pages_joined_are_the_text_again(text):
 def test_a_page_that_is_not_there_is_refused(page):
     with pytest.raises(InvalidInput, match="pages 1 to 1"):
         excerpt(LINES, page=page)
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "<!-- CCR:c79ac69d7a74 — full content available via retrieval" + "\0" * 900 + " -->",
+        "<<ccr:0102345eu-19" + ' {"cpu": 4}, "up"' * 8 + ">>",
+        "[" + "word " * 22 + "compressed to 3, hash=0102345abcde]",
+    ],
+)
+def test_what_looks_like_a_hint_and_fills_the_budget_is_content(marker):
+    text = "\n".join([*(f"INFO step {n} ok" for n in range(300)), marker])
+    result = ContextOptimizer().optimize(text, max_tokens=40)
+    assert result.compressed_tokens <= 40

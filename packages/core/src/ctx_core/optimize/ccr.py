@@ -14,10 +14,13 @@ HINT_LENGTH: Final = 12
 PAGE_CHARS: Final = 8_000
 
 _REF: Final = re.compile(rf"[0-9a-f]{{{HINT_LENGTH},{HASH_LENGTH}}}")
-_HINT: Final = re.compile(r"<!-- CCR:([0-9a-f]{12,64}) — full content available via retrieval[^\n>]*-->")
+_HINT: Final = re.compile(
+    r"<!-- CCR:([0-9a-f]{12,64}) — full content available via retrieval(?: with the tool [\w.:-]{1,64})? -->"
+)
 # Markers of other products: `<<ccr:…>>`, and a bracket that says what was left out and gives a hash for it.
 _FOREIGN: Final = re.compile(
-    r"<<ccr:[0-9a-f]{8,64}[^>\n]{0,200}>>|\[[^\]\n]{0,200}\b(?:compress|offload|omit|retrieve)[^\]\n]{0,200}\bhash=[0-9a-f]{8,64}[^\]\n]{0,200}\]",
+    r"<<ccr:[0-9a-f]{8,64}(?:[ ,][\w ,.]{0,60})?>>"
+    r"|\[[\w ,.:]{0,120}\b(?:compress|offload|omit|retrieve)[\w ,.:]{0,120}\bhash=[0-9a-f]{8,64}[\w ,.]{0,60}\]",
     re.IGNORECASE,
 )
 

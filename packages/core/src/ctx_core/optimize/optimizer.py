@@ -116,7 +116,8 @@ class ContextOptimizer:
         tokens = self.counter.count(text)
         if tokens <= (self.min_tokens if max_tokens is None else max_tokens):
             return self._untouched(text, tokens, content_type)
-        carried = hints_in(text)
+        # What looks like a hint and leaves no room for anything else is content.
+        carried = [line for line in hints_in(text) if self._leaves_room(line, max_tokens)]
         if carried and max_tokens is None:
             return self._untouched(text, tokens, content_type)
         with telemetry.span("ctx.optimize"):
