@@ -131,10 +131,6 @@ class Bm25:
         holding = max(1, len(self.holding(term)))
         return math.log(1 + (len(self) - holding + 0.5) / (holding + 0.5))
 
-    def knows(self, term: str) -> bool:
-        """Say whether any document holds a word."""
-        return term in self._postings
-
     def scores(self, terms: Iterable[str]) -> list[float]:
         """Return the score of every document."""
         scores = [0.0] * len(self)
