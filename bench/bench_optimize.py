@@ -3,6 +3,7 @@
     python bench/bench_optimize.py                 # 32 KiB of every kind, natural level and a budget; of 3 planted faults, how many stay
     python bench/bench_optimize.py --growth        # 64 KiB to 10 MiB, as a table and as bench/growth.svg with --plot FILE
     python bench/bench_optimize.py --memory        # peak of traced memory, as a multiple of the text
+    python bench/bench_optimize.py --counting      # exact counts, as a share of what the published spelling of the pattern takes
     HEADROOM_TELEMETRY=off python bench/bench_optimize.py --system headroom   # the peer, from a virtual environment of its own
 
 Counting the tokens of the input once is part of every figure, and shown beside it: no budget can be kept without it.
@@ -235,11 +236,31 @@ def memory(compress: Compress) -> None:
         tracemalloc.stop()
 
 
+# cl100k_base as tiktoken_ext/openai_public.py spells it (tiktoken, MIT).
+PUBLISHED = r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
+
+
+def counting() -> None:
+    from tiktoken import Encoding
+
+    from ctx_core.tokens import TokenCounter, _load  # pyright: ignore[reportPrivateUsage] - the same ranks, other cuts
+
+    ranks = _load("cl100k_base")._mergeable_ranks  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    published = Encoding("published", pat_str=PUBLISHED, mergeable_ranks=ranks, special_tokens={})
+    print(f"{'kind':12}{'ms':>8}{'published':>11}{'share':>8}")
+    for kind in KINDS:
+        text = text_of(kind, 256 * KIB)
+        spent = cpu_ms(partial(TokenCounter().count, text), 9)
+        before = cpu_ms(partial(published.encode_ordinary, text), 9)
+        print(f"{kind:12}{spent:8.1f}{before:11.1f}{spent / before:8.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--system", choices=("ours", "headroom"), default="ours")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--counting", action="store_true")
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
     compress, count = ours() if options.system == "ours" else headroom()
@@ -247,6 +268,8 @@ def main() -> None:
         growth(compress, options.plot)
     elif options.memory:
         memory(compress)
+    elif options.counting:
+        counting()
     else:
         by_kind(compress, count)
 

@@ -1,13 +1,15 @@
 """Counts are exact, never need the network, and no text is refused."""
 
 import pickle
+from functools import lru_cache
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiktoken import Encoding
 
 from ctx_core.errors import InvalidInput
-from ctx_core.tokens import RememberingCounter, TokenCounter, encoding_for_model, estimate, whole_graphemes
+from ctx_core.tokens import RememberingCounter, TokenCounter, _load, encoding_for_model, estimate, whole_graphemes
 
 COUNTER = TokenCounter()
 ANY_TEXT = st.text(st.characters(), max_size=300)
@@ -24,6 +26,37 @@ def test_counts_in_cl100k_base(text, tokens):
 def test_o200k_base_counts_chinese_in_fewer_tokens():
     text = "上下文引擎把日志压缩成更少的标记" * 20
     assert TokenCounter("o200k_base").count(text) < COUNTER.count(text)
+
+
+# As tiktoken_ext/openai_public.py spells them (tiktoken, MIT).
+PUBLISHED = {
+    "cl100k_base": r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s""",
+    "o200k_base": "|".join(  # noqa: FLY002 - one alternative a line
+        (
+            r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+            r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+            r"""\p{N}{1,3}""",
+            r""" ?[^\s\p{L}\p{N}]+[\r\n/]*""",
+            r"""\s*[\r\n]+""",
+            r"""\s+(?!\S)""",
+            r"""\s+""",
+        )
+    ),
+}
+# A letter of each case and script that the patterns tell apart, what elides, digits, every kind of white space, marks.
+TELLING = "aZſKé漢ǅʰ\u0301'’stdmrevl019٣½ \t\n\r\x0b\x0c\x1c\x1f\x85\xa0\u2028\u2029\u3000\u200d!/.#_-{}🙂\ud7ff"
+
+
+@lru_cache
+def published(encoding):
+    ranks = _load(encoding)._mergeable_ranks
+    return Encoding(encoding, pat_str=PUBLISHED[encoding], mergeable_ranks=ranks, special_tokens={})
+
+
+@pytest.mark.parametrize("encoding", PUBLISHED)
+@given(text=ANY_TEXT | st.text(TELLING, max_size=40))
+def test_counts_are_those_of_the_published_pattern(encoding, text):
+    assert TokenCounter(encoding).count(text) == len(published(encoding).encode_ordinary(text))
 
 
 @pytest.mark.parametrize(
