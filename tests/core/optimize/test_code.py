@@ -241,19 +241,16 @@ def test_bodies_that_the_query_names_stay():
 
 
 def test_over_budget_keeps_public_declarations_and_counts_the_rest():
-    assert compress(PYTHON, "python", 120).text == snapshot('''\
-...  # … 6 lines
-from __future__ import annotations
-
+    assert compress(PYTHON, "python", 120).text == snapshot("""\
+...  # … 8 lines
 import decimal
 ...  # … 4 lines
 @dataclass(frozen=True)
 class Basket(Generic[T]):
-    ...  # … 8 lines
-    @property
-    def total(self) -> decimal.Decimal:
-        """Sum up."""
-        ...  # … 12 lines
+    ...  # … 16 lines
+    async def pay(self, currency: str = "EUR") -> None:
+        # TODO: refuse unknown currencies
+        ...  # … 5 lines
 def outer(x):
     ...  # … 2 lines
 
@@ -262,7 +259,19 @@ def outer(x):
         return compute_something_else(y)
 
     return inner(x)
-''')
+""")
+
+
+def test_over_budget_a_function_that_fails_outlives_those_that_do_not():
+    calm = "".join(f"def moor_{n}(ship, rope={n}):\n    return tie(ship, rope)\n\n" for n in range(200))
+    source = (
+        calm
+        + 'def refuse():\n    raise RuntimeError("pilot 0815 refused to board")\n\n'
+        + calm.replace("moor", "cast_off")
+    )
+    result = compress(source, "python", 300)
+    assert "pilot 0815 refused to board" in result.text
+    assert COUNT(result.text) <= 300
 
 
 def test_long_strings_and_collections_are_shortened():

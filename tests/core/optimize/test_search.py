@@ -323,3 +323,12 @@ def test_a_match_without_a_number_is_not_taken_for_one_with():
     text = "".join(f"app.py:{n}:connection = open_it_again()\n" for n in range(1, 9))
     results = text + ":connection = open_it_again()\n"
     assert SearchCompressor().compress(results, Budget()).text.count("connection") == 2
+
+
+def test_over_budget_matches_that_differ_in_numbers_alone_count_as_one():
+    lines = [f"src/dock{n % 7}.py:{n}:    raise Taken('berth {n}')" for n in range(1, 400)]
+    lines.insert(200, "src/dock3.py:777:    raise RuntimeError('pilot refused to board')")
+    lines.insert(300, "src/dock3.py:778:    raise RuntimeError('mooring line snapped')")
+    text = compress("\n".join(lines), 200).text
+    assert "pilot refused to board" in text
+    assert "mooring line snapped" in text

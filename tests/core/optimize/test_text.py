@@ -53,7 +53,7 @@ Coffee is a drink that many people like. [… 2 sentences]
 
 ## Water
 
-Water matters to the taste. The water should be 93 degrees, never boiling. [… 2 sentences]
+[… 1 sentence] The water should be 93 degrees, never boiling. [… 2 sentences]
 
 - Use soft water.
 - Use 60 grams per litre.

@@ -69,11 +69,13 @@ _PATTERNS: Final = {
 }
 
 # Weights per UTF-8 byte class, fitted on code, logs, JSON, diffs and prose: within a third of the exact count on 4 KB of any of them.
-_CLASSES: Final = (
+_PRINTED: Final = (
     (bytes(range(0x61, 0x7B)) + bytes(range(0x41, 0x5B)), 0.24),
     (b"0123456789", 0.66),
     (bytes(b for b in range(0x21, 0x7F) if not chr(b).isalnum()), 0.60),
     (b"\n", 0.35),
+)
+_WIDE: Final = (
     (bytes(range(0xC3, 0xE0)), 0.7),  # two bytes: Latin with marks, Greek, Cyrillic, Arabic, Hebrew
     (bytes(range(0xE0, 0xF0)), 1.25),  # three bytes: CJK, Indic, Thai
     (bytes(range(0xF0, 0xF5)), 2.6),  # four bytes: emoji, rare CJK
@@ -221,8 +223,10 @@ def estimate(text: str) -> int:
     if not text:
         return 0
     raw = text.encode("utf-8", "surrogatepass")
-    size = len(raw)
-    return 1 + int(sum((size - len(raw.translate(None, members))) * weight for members, weight in _CLASSES))
+    tokens, size = 1.0, len(raw)
+    for members, weight in _PRINTED if size == len(text) else _PRINTED + _WIDE:
+        tokens += (size - len(raw.translate(None, members))) * weight
+    return int(tokens)
 
 
 # Longer than any character that a person reads; what goes on for longer is cut where it stands.

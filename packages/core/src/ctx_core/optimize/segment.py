@@ -28,8 +28,9 @@ _JSON_LEAD: Final = re.compile(r"[ \t]*\Z|.*[:=] \Z")
 _MAY_HOLD_JSON: Final = frozenset((ContentType.TEXT, ContentType.LOG, ContentType.CONFIG))
 _MAX_JSON_TRIES: Final = 16
 # An alarm among lines of another kind, such as the last words of a command that printed a diff. Nothing that code would say.
+_ALARM_WORDS: Final = ("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC", "FAILURE")
 _ALARM: Final = re.compile(
-    r"^(?:\[?\d[\d:.,TZ+/ -]{4,}\]?[ \t]+)?\[?(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|FAILURE)(?:\]|:|[ \t]+(?![=:(,|])\S).*\n?",
+    rf"^(?:\[?\d[\d:.,TZ+/ -]{{4,}}\]?[ \t]+)?\[?(?:{'|'.join(_ALARM_WORDS)})(?:\]|:|[ \t]+(?![=:(,|])\S).*\n?",
     re.MULTILINE,
 )
 _MAY_HIDE_ALARMS: Final = frozenset((ContentType.TEXT, ContentType.CODE, ContentType.DIFF, ContentType.SEARCH))
@@ -191,7 +192,8 @@ def _around_json(text: str) -> Iterator[Segment]:
 
 def _around_alarms(text: str) -> Iterator[Segment]:
     """Yield a few alarms among lines of another kind on their own, so that they stay whole; many are that kind."""
-    found = list(islice(_ALARM.finditer(text), _MAX_ALARMS + 1))
+    may_hold = any(word in text for word in _ALARM_WORDS)
+    found = list(islice(_ALARM.finditer(text), _MAX_ALARMS + 1)) if may_hold else []
     done = 0
     for alarm in found if len(found) <= _MAX_ALARMS else ():
         if alarm.end() - alarm.start() <= _MAX_SPOKEN_CHARS:

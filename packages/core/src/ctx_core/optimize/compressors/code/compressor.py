@@ -14,7 +14,7 @@ from ctx_core.optimize.compressors.relevance import hits, query_terms
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ctx_core.optimize.compressors.base import Budget
     from ctx_core.optimize.compressors.code.grammars import Grammar
@@ -93,7 +93,7 @@ def _fitted(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compres
     if spent > (budget.max_tokens or 0):
         return _picked(outline, budget, terms) or bare
     bodies = outline.bodies()
-    costs = {number: budget.counter.count(body) for number, body in bodies.items()}
+    costs = {number: estimate(body) for number, body in bodies.items()}
     order = sorted(
         bodies, key=lambda number: (-hits(bodies[number], terms), not _TROUBLE.search(bodies[number]), costs[number])
     )
@@ -105,11 +105,11 @@ def _fitted(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compres
 
 
 def _picked(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compressed | None:
-    """Keep only some declarations: what the query names, then public ones from the outside in, in their order."""
+    """Keep only some declarations: what the query names, then what fails or is left open, then public ones from the outside in."""
     hidden = outline.hidden(set())
     heads = [outline.head(unit, hidden) for unit in outline.units]
-    costs = {number: budget.counter.count(head) + 1 for number, head in enumerate(heads)}
-    order = sorted(costs, key=lambda number: (*_rank(heads[number], terms), outline.depth(number), number))
+    costs = [estimate(head) + 1 for head in heads]
+    order = sorted(range(len(heads)), key=lambda number: (*_rank(heads[number], terms), outline.depth(number)))
 
     def draw(room: int) -> Compressed:
         return _shown(outline, outline.only(_with_parents(outline, order, costs, room), hidden))
@@ -119,8 +119,10 @@ def _picked(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compres
 
 def _rank(head: str, terms: tuple[str, ...]) -> tuple[int, int]:
     if _IMPORT.match(head):
-        return 0, 2
-    return -hits(head, terms), 1 + (_PRIVATE.match(head) is not None) if _DECLARATION.search(head) else 3
+        return 0, 3
+    if not _DECLARATION.search(head):
+        return -hits(head, terms), 4
+    return -hits(head, terms), 1 if _TROUBLE.search(head) else 2 + (_PRIVATE.match(head) is not None)
 
 
 def _greedy(order: Iterable[int], costs: Mapping[int, int], room: int) -> Iterator[int]:
@@ -130,7 +132,7 @@ def _greedy(order: Iterable[int], costs: Mapping[int, int], room: int) -> Iterat
             yield number
 
 
-def _with_parents(outline: Outline, order: Iterable[int], costs: Mapping[int, int], room: int) -> set[int]:
+def _with_parents(outline: Outline, order: Iterable[int], costs: Sequence[int], room: int) -> set[int]:
     """Take units while they fit, each with what it stands in."""
     taken: set[int] = set()
     for number in order:

@@ -72,7 +72,7 @@ def _rendered(groups: Iterable[FileResults], omissions: Iterable[Omission]) -> C
 
 def _without_repeats(group: FileResults) -> FileResults:
     """Show a line that occurs again once, with the numbers of the others; nothing is lost."""
-    if len(group.entries) == 1:
+    if len({entry.body for entry in group.entries}) == len(group.entries):
         return group
     numbers: dict[str, list[str]] = {}
     for entry in group.entries:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 # No line number starts with a zero, but the minutes and days of a date in a path or a log do.
 _NUMBER: Final = r"[1-9]\d{0,8}"
@@ -32,8 +32,7 @@ class Kind(Enum):
     OTHER = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of a file, without the file's name.
 
     Args:
@@ -125,7 +124,10 @@ def _named(lines: list[str]) -> list[tuple[str, str] | None]:
         if sum(pair is not None for pair in bare) >= 0.5 * len(lines):
             matches = bare
     known = {pair[0] for pair in matches if pair is not None}
-    return [_context(line, pair, known) or pair for line, pair in zip(lines, matches, strict=True)]
+    return [
+        (_context(line, known) if "-" in (line if pair is None else pair[0]) else None) or pair
+        for line, pair in zip(lines, matches, strict=True)
+    ]
 
 
 def _split(line: str, pattern: re.Pattern[str]) -> tuple[str, str] | None:
@@ -135,14 +137,14 @@ def _split(line: str, pattern: re.Pattern[str]) -> tuple[str, str] | None:
     path = match[1]
     if _NUMBERED.match(line) and (" " in path or path.isdigit()):
         return None
-    is_path = any(sign in path for sign in "/\\.") or (pattern is _MATCH and " " not in path and not path.isdigit())
-    return (path, match[2]) if is_path and not _MOMENT.search(path) else None
+    is_path = (
+        "/" in path or "\\" in path or "." in path or (pattern is _MATCH and " " not in path and not path.isdigit())
+    )
+    return (path, match[2]) if is_path and not (path[-1].isdigit() and _MOMENT.search(path)) else None
 
 
-def _context(line: str, pair: tuple[str, str] | None, known: set[str]) -> tuple[str, str] | None:
+def _context(line: str, known: set[str]) -> tuple[str, str] | None:
     """Read `path-12-text` where a match names the path; the text may hold what looks like a match."""
-    if "-" not in (line if pair is None else pair[0]):
-        return None
     for nth, dash in enumerate(_CONTEXT.finditer(line)):
         if nth == _MAX_DASHES:
             return None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctx_core.optimize.compressors.notes import shortened
 from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
@@ -25,8 +24,10 @@ _DEFINITION: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+_DIGITS: Final = re.compile(r"\d+")
+
+
+class Candidate(NamedTuple):
     """One line that could be shown, or (`entry` None) the name of a file alone; best `key` first."""
 
     key: tuple[int, ...]
@@ -36,27 +37,29 @@ class Candidate:
 
 
 def by_worth(groups: Sequence[FileResults], *, query: str | None) -> list[Candidate]:
-    """Order all lines: what the query names, then the best match of each file, its second best, …, and context last."""
+    """Order all lines: what the query names, then the best match of each file, its second best, …, and context last.
+
+    Matches that differ in their numbers alone are one match and its repetitions.
+    """
     terms = query_terms(query)
     candidates: list[Candidate] = []
     seen: set[str] = set()
     for file, group in enumerate(groups):
         cost = (1 + estimate(group.path) if group.path is not None else 0) + _NOTE_TOKENS
-        candidates.append(Candidate(key=(), file=file, entry=None, cost=cost))
+        candidates.append(Candidate((), file, None, cost))
         ranked: list[tuple[int, ...]] = []
         for at, entry in enumerate(group.entries):
             if entry.kind is not Kind.NOTE:
-                is_again = entry.body in seen
-                seen.add(entry.body)
+                shape = _DIGITS.sub("0", entry.body)
+                is_again = shape in seen
+                seen.add(shape)
                 ranked.append(
                     (entry.kind is Kind.CONTEXT, -hits(entry.line, terms), is_again, -_signal(entry.body), at)
                 )
         for rank, (is_context, found, is_again, _, at) in enumerate(sorted(ranked)):
-            key = (is_context, found, is_again, rank, file)
-            candidates.append(
-                Candidate(key=key, file=file, entry=at, cost=1 + estimate(shortened(group.entries[at].line)))
-            )
-    return sorted(candidates, key=lambda candidate: candidate.key)
+            cost = 1 + estimate(shortened(group.entries[at].line))
+            candidates.append(Candidate((is_context, found, is_again, rank, file), file, at, cost))
+    return sorted(candidates)
 
 
 def _signal(line: str) -> int:

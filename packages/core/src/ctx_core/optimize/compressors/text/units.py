@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.tokens import whole_graphemes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _MAX_CHARS: Final = 400
 """A sentence that is longer is cut at a space, or, in a script or line without any, between two graphemes."""
@@ -24,8 +24,11 @@ _UNDERLINE: Final = re.compile(r"(?:={3,}|-{3,}|~{3,}|\^{3,})[ \t]*")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
 _INDENTED: Final = re.compile(r"(?: {4}|\t)\s*\S")
 _LABEL: Final = re.compile(r"\s*(?:\[[^\]]+\]:|\.\. )")
-# Latin sentences end before a space and no lower-case letter; those of scripts without spaces end at their own mark.
-_END: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]*_`]{0,8}\s+(?=[^a-z\s])|(?<=[。！？．｡។।])[」』”’）]{0,8}\s*")
+# Latin sentences end before a space and no lower-case letter; those of scripts without spaces end at their own mark. All marks
+# come first, so that a search skips what is none.
+_END: Final = re.compile(
+    r"[.!?…。！？．｡។।](?:(?<=[.!?…])[\"'”’)\]*_`]{0,8}\s+(?=[^a-z\s])|(?<=[。！？．｡។।])[」』”’）]{0,8}\s*)"
+)
 
 
 class Kind(StrEnum):
@@ -55,7 +58,7 @@ class Unit:
     heads: tuple[int, ...] = ()
     is_first: bool = False
     level: int = 0
-    fence: list[int] = field(default_factory=list[int])
+    fence: Sequence[int] = ()
 
 
 def units_of(text: str) -> list[Unit]:
@@ -71,7 +74,7 @@ def units_of(text: str) -> list[Unit]:
 class _Reader:
     def __init__(self) -> None:
         self.units: list[Unit] = []
-        self._headings: list[int] = []
+        self._headings: tuple[int, ...] = ()
         self._paragraph: list[str] = []
         self._marks = ""
         self._fence: list[int] = []
@@ -79,27 +82,27 @@ class _Reader:
 
     def read(self, line: str) -> None:
         """Take the next line."""
-        fence = _FENCE.match(line)
+        sign = line.lstrip()[:1]
+        fence = _FENCE.match(line) if sign in ("`", "~") else None
         if self._marks:
             self._read_code(line, closes=fence is not None and fence[1].startswith(self._marks))
+        elif not sign:
+            self._read_blank(line)
         elif fence:
             self.end_paragraph()
             self._marks = fence[1]
             self._fence = [len(self.units)]
             self._read_code(line, closes=False)
-        elif not line.strip():
-            self._read_blank(line)
-        elif heading := _HEADING.match(line):
+        elif sign == "#" and (heading := _HEADING.match(line)):
             self.end_paragraph()
             self._add_heading(line, len(heading[1]))
-        elif _UNDERLINE.fullmatch(line.rstrip("\r\n")) and len(self._paragraph) == 1:
+        elif len(self._paragraph) == 1 and _UNDERLINE.fullmatch(line.rstrip("\r\n")):
             title, self._paragraph = self._paragraph[0], []
             self._add_heading(title + line, 1 if line[0] == "=" else 2)
         else:
-            self._read_prose(line)
+            self._read_prose(line, is_item=not sign.isalpha() and _ITEM.match(line) is not None)
 
-    def _read_prose(self, line: str) -> None:
-        is_item = _ITEM.match(line) is not None
+    def _read_prose(self, line: str, *, is_item: bool) -> None:
         if not self._paragraph and not is_item and (_INDENTED.match(line) or _LABEL.match(line)):
             self._add(line, Kind.LINE)
             return
@@ -119,15 +122,15 @@ class _Reader:
         if closes:
             self._marks = ""
             self._fence.append(len(self.units))
-        self.units.append(Unit(line, Kind.LINE, tuple(self._headings), fence=self._fence))
+        self.units.append(Unit(line, Kind.LINE, self._headings, fence=self._fence))
 
     def _add(self, text: str, kind: Kind, *, is_first: bool = False) -> None:
-        self.units.append(Unit(text, kind, tuple(self._headings), is_first))
+        self.units.append(Unit(text, kind, self._headings, is_first))
 
     def _add_heading(self, text: str, level: int) -> None:
-        self._headings = [place for place in self._headings if self.units[place].level < level]
-        self.units.append(Unit(text, Kind.HEADING, tuple(self._headings), is_first=True, level=level))
-        self._headings.append(len(self.units) - 1)
+        heads = tuple([place for place in self._headings if self.units[place].level < level])
+        self._headings = (*heads, len(self.units))
+        self.units.append(Unit(text, Kind.HEADING, heads, is_first=True, level=level))
 
     def end_paragraph(self) -> None:
         """Cut the lines of the paragraph that ends here into sentences."""

@@ -24,7 +24,10 @@ _HEADING: Final = 2.0
 _REPEATED: Final = 0.05
 
 _DIGIT: Final = re.compile(r"\d")
-_LITERAL: Final = re.compile(r"`[^`]+`|://|(?<!\w)--?[A-Za-z]|\w[/\\_]\w|[a-z][A-Z]|[A-Z]{2}")
+# Code, addresses, options, paths, names; every one of them by a sign that prose hardly has, so that a search skips the rest.
+_LITERAL: Final = re.compile(
+    r"[`:/\\_A-Z-](?:(?<=`)[^`]+`|(?<=:)//|(?<=(?<!\w)-)-?[A-Za-z]|(?<=\w[/\\_])\w|(?<=[a-z][A-Z])|(?<=[A-Z])[A-Z])"
+)
 # Words that turn or bind a statement.
 _BINDING: Final = frozenset(
     re.findall(
@@ -44,7 +47,7 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case; of scripts without spaces, all pairs of neighbours."""
     found: list[str] = _WORD.findall(text.lower())
-    if not _UNSPACED.search(text):
+    if text.isascii() or not _UNSPACED.search(text):
         return found
     words: list[str] = []
     for word in found:
