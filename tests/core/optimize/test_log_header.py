@@ -73,3 +73,23 @@ def test_only_what_stands_first_is_cut(lines: list[str]) -> None:
 )
 def test_a_line_is_what_a_terminal_shows(text: str, shown: str) -> None:
     assert plain(text)[0] == shown
+
+
+def test_a_job_and_its_step_are_named_where_they_begin() -> None:
+    """As `gh run view --log` prints them: job, step and time before every line."""
+    stamp = "\ufeff2026-05-04T10:00:00.1234567Z "
+    lines, cut = without_header(
+        [
+            f"build (3.12)\tInstall\t{stamp}Collecting rope",
+            f"build (3.12)\tInstall\t{stamp}  Downloading rope-1.0.whl",
+            f"build (3.12)\tTest\t{stamp}E   AssertionError: adrift",
+            f"build (3.12)\tTest\t{stamp}##[error]Process completed with exit code 1.",
+        ]
+    )
+    assert lines == [
+        "build (3.12)\tInstall\tCollecting rope",
+        "  Downloading rope-1.0.whl",
+        "build (3.12)\tTest\tE   AssertionError: adrift",
+        "##[error]Process completed with exit code 1.",
+    ]
+    assert cut.steps == (0, 2)

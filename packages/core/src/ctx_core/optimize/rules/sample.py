@@ -20,6 +20,7 @@ class Sample:
     def __init__(self, text: str) -> None:
         self.text = text
         self.size = len(text)
+        self._counts: dict[re.Pattern[str], int] = {}
 
     @cached_property
     def head(self) -> str:
@@ -53,8 +54,10 @@ class Sample:
         return self.count(pattern) / len(self.lines) if self.lines else 0.0
 
     def count(self, pattern: re.Pattern[str]) -> int:
-        """Return the number of sampled lines at whose start `pattern` matches."""
-        return sum(1 for line in self.lines if pattern.match(line))
+        """Return the number of sampled lines at whose start `pattern` matches; several rules may ask for one."""
+        if pattern not in self._counts:
+            self._counts[pattern] = sum(map(bool, map(pattern.match, self.lines)))
+        return self._counts[pattern]
 
     @staticmethod
     def _plain(text: str) -> str:

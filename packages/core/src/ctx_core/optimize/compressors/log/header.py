@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 _MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -26,10 +27,13 @@ _CLOCK: Final = "|".join(
 )
 _ZONE: Final = r"(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
 _STAMP: Final = rf"[\[(<]?(?:(?:{_CLOCK}){_ZONE}[\])>,|]{{0,2}}[ \t]*)+"
+# `gh run view --log` names the job and the step in every line.
+_LABELS: Final = r"(?:[^\t\n]{1,80}\t){2}"
 # A level, a service or a label may stand before the time; it is kept.
-_BEFORE: Final = r"(?:<\d+>\d? ?|- )?(?P<before>\[?[A-Z]+\]?:? +|[\w.-]+ +\| |[IWEF](?=\d{4} \d\d:))?"
+_BEFORE: Final = rf"(?:<\d+>\d? ?|- )?(?P<before>\[?[A-Z]+\]?:? +|[\w.-]+ +\| |[IWEF](?=\d{{4}} \d\d:)|{_LABELS}(?=\ufeff?\d))?\ufeff?"
 _PLAIN: Final = re.compile(rf"{_BEFORE}(?:{_STAMP}|(?:time|ts|timestamp)=\"?(?:{_CLOCK}){_ZONE}\"?)")
 # Some clusters write a time, the node, the time again and the node again.
+_LABELLED: Final = re.compile(_LABELS)
 _NAMED: Final = re.compile(rf"(\S+) {_STAMP}(?:\1(?:/\S+)? +)?")
 _HOST: Final = re.compile(r"([A-Za-z][\w.-]+\w) (?! *[-|:])")
 _SEPARATORS: Final = ("- ", "| ", ": ")
@@ -45,10 +49,12 @@ class Header:
     Args:
         stamped: How many lines lost a time.
         host: The word that nearly all lines began with, after the time, and that was cut too.
+        steps: The lines that name a job and its step; those below them that named the same no longer do.
     """
 
     stamped: int = 0
     host: str | None = None
+    steps: tuple[int, ...] = ()
 
 
 def without_header(lines: list[str]) -> tuple[list[str], Header]:
@@ -66,10 +72,22 @@ def without_header(lines: list[str]) -> tuple[list[str], Header]:
             lines = [line.removeprefix(separator) for line in lines]
     if _NAMED.match(lines[len(lines) // 2]):
         lines = [_NAMED.sub(r"\1 ", line, count=1) if _NAMED.match(line) else line for line in lines]
+    lines, steps = _without_repeated_labels(lines)
     host = _common_first_word(lines)
     if host:
         lines = [line.removeprefix(host + " ") for line in lines]
-    return lines, Header(stamped, host)
+    return lines, Header(stamped, host, steps)
+
+
+def _without_repeated_labels(lines: list[str]) -> tuple[list[str], tuple[int, ...]]:
+    """Name a job and its step where they begin alone, and say where that is."""
+    labels = [match[0] if (match := _LABELLED.match(line)) else "" for line in lines]
+    if sum(map(bool, labels)) < _MOST * len(lines):
+        return lines, ()
+    steps = [number for number, (above, label) in enumerate(pairwise(["", *labels])) if label != above]
+    named = frozenset(steps)
+    cut = [line if number in named else line[len(labels[number]) :] for number, line in enumerate(lines)]
+    return cut, tuple(steps)
 
 
 def _cut(line: str, stamp: re.Match[str]) -> str:

@@ -58,5 +58,5 @@ def read(text: str) -> Log:
         hidden=list(gaps),
         hidden_sums=list(accumulate((gap - 1 for gap in gaps.values()), initial=0)),
         header=header,
-        steps=steps(lines),
+        steps=steps(lines, header.steps),
     )

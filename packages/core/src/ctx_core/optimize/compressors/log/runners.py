@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ctx_core.optimize.compressors.log.templates import Template
 
@@ -41,8 +41,8 @@ class Steps:
     echoed: frozenset[int]
 
 
-def steps(lines: Sequence[str]) -> Steps:
-    """Find the steps of a CI run; most logs have none."""
+def steps(lines: Sequence[str], named: Iterable[int] = ()) -> Steps:
+    """Find the steps of a CI run, beside those that its header `named`; most logs have none."""
     starts: list[int] = []
     echoed: list[int] = []
     is_open = False
@@ -54,7 +54,7 @@ def steps(lines: Sequence[str]) -> Steps:
             elif is_open and line.startswith(_STEP_END):
                 echoed += range(starts[-1], number)
                 is_open = False
-    return Steps(starts, frozenset(echoed))
+    return Steps(sorted({*starts, *named}), frozenset(echoed))
 
 
 def is_event_log(lines: Sequence[str], templates: Sequence[Template], *, stamped: bool) -> bool:
