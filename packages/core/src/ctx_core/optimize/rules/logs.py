@@ -83,7 +83,8 @@ _OVERWRITTEN: Final = re.compile(r"\r(?!\n)[^\r\n]*\r(?!\n)")
 _ENOUGH: Final = 48
 
 _MIN_LINES: Final = 8
-_SENTENCE: Final = re.compile(r".*[.!?:;,。！？，؟][\"')»”]?\s*$")
+_SENTENCE_ENDS: Final = tuple(".!?:;,。！？，؟")
+_CLOSING: Final = tuple("\"')»”")
 _NUMBER: Final = re.compile(r"\d+")
 _ENDS: Final = (slice(2), slice(-2, None))
 _ALARM: Final = re.compile(
@@ -122,10 +123,15 @@ def stamped(sample: Sample) -> Detection | None:
 def repetitive(sample: Sample) -> Detection | None:
     """Lines of one form that end like no sentence, or that begin with an alarm: printed, whatever prints it."""
     lines = sample.lines
-    if len(lines) < _MIN_LINES or sample.share(_SENTENCE) > 0.4:
+    if len(lines) < _MIN_LINES or sum(map(_is_sentence, lines)) > 0.4 * len(lines):
         return None
     words = [_NUMBER.sub("0", line).split() for line in lines]
     alike = max(Counter(tuple(part[ends]) for part in words).most_common(1)[0][1] for ends in _ENDS)
     if alike >= 0.5 * len(lines) or sample.count(_ALARM) >= 2:
         return Detection(content_type=ContentType.LOG, confidence=0.85)
     return None
+
+
+def _is_sentence(line: str) -> bool:
+    said = line.rstrip()
+    return said.endswith(_SENTENCE_ENDS) or (said.endswith(_CLOSING) and said[:-1].endswith(_SENTENCE_ENDS))
