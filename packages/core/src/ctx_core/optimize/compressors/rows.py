@@ -22,6 +22,7 @@ IMPORTANCE_SHARE: Final = 0.55
 
 _SPREAD_SHARE: Final = 0.35  # of the rows by importance: a curve without its calm parts cannot be read
 _BUCKETS: Final = 32
+_FEW: Final = 8  # rows that are looked at one by one when one of them may be an alarm
 _CHUNK: Final = 64  # rows that are looked through for alarms at once
 _EVEN_SHARE: Final = 0.2  # beside the rows by score, so that no long stretch is missing as a whole
 _HEAD: Final = 5
@@ -136,7 +137,10 @@ def alarms(texts: Sequence[str]) -> list[int]:
     """Return the numbers of the texts that are alarms."""
     if not _may_be_alarm("\n".join(texts)):
         return []
-    return [number for number, text in enumerate(texts) if is_alarm(text)]
+    if len(texts) <= _FEW:
+        return [number for number, text in enumerate(texts) if is_alarm(text)]
+    half = len(texts) // 2
+    return alarms(texts[:half]) + [half + number for number in alarms(texts[half:])]
 
 
 def _first_alarms(rows: Sequence[str]) -> list[int]:
