@@ -13,6 +13,8 @@ from ctx_core.optimize.content import ContentType, Detection
 from ctx_core.optimize.fit import clip
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ctx_core.optimize.segment import Segment
 
 _HOMES: Final = {
@@ -28,6 +30,8 @@ _HOMES: Final = {
     # Configuration is compact already; what repeats itself, or has to go, goes by lines.
     ContentType.CONFIG: ("log", "LogCompressor"),
 }
+# What these compressors write without loss, they would write again.
+_SETTLED: Final = frozenset((ContentType.SEARCH,))
 _AS_TEXT: Final = Detection(content_type=ContentType.TEXT, confidence=0.0)
 
 
@@ -44,6 +48,12 @@ def compress_part(part: Segment, budget: Budget, *, query: str | None, compress_
     if len(done.text) >= len(body):
         return Compressed(text=part.text)
     return Compressed(text=done.text + part.text[len(body) :], omissions=(*plain.omissions, *done.omissions))
+
+
+def reads_the_same(before: Sequence[Segment], after: Sequence[Segment]) -> bool:
+    """Say whether compressing the parts of a lossless result again would change nothing, without doing it."""
+    kinds = {part.detection.content_type for part in (*before, *after) if part.detection}
+    return len(before) == len(after) == 1 == len(kinds) and kinds <= _SETTLED
 
 
 def _stays(part: Segment, kind: Detection, budget: Budget, *, compress_code: bool) -> bool:

@@ -21,6 +21,7 @@ from ctx_core.optimize.ccr import (
 )
 from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.content import COMPACT_JSON, ContentType, Detection
+from ctx_core.optimize.dispatch import reads_the_same
 from ctx_core.optimize.draft import Assignment, Draft
 from ctx_core.optimize.many import allot
 from ctx_core.optimize.router import ContentRouter
@@ -235,7 +236,10 @@ class ContextOptimizer:
             # The compact form of JSON comes back as it is.
             if draft.omissions or draft.tokens > _WORTH_IT * work.tokens or draft.text.startswith(COMPACT_JSON):
                 break
-            work = replace(work, text=draft.text, tokens=draft.tokens, parts=self._parts(draft.text, None))
+            parts = self._parts(draft.text, None)
+            if reads_the_same(work.parts, parts):
+                break
+            work = replace(work, text=draft.text, tokens=draft.tokens, parts=parts)
             again = work.draft()
             if again.tokens > _WORTH_IT * draft.tokens:
                 break

@@ -9,6 +9,8 @@ from ctx_core.optimize.content import ContentType, Detection
 from ctx_core.optimize.rules.logs import STAMPED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ctx_core.optimize.rules.sample import Sample
 
 _DIFF: Final = re.compile(
@@ -21,7 +23,7 @@ _MAX_LINES_BEFORE: Final = 60
 _PATH: Final = r"(?:[A-Za-z]:\\)?[^\s:\"'(){}<>|=;,]+"
 _HIT: Final = re.compile(rf"{_PATH}(?::\d+(?::\d+)?:|-\d+-)(?!\d\d(?::\d\d)?\b)|(?=\S*/){_PATH}:(?!//|:|\s*$)|--$")
 _HIT_PATH: Final = re.compile(r"(?:[A-Za-z]:)?[^\s:]*(?:/|\\|\.[A-Za-z]\w{0,9}[:-]|file[:-])")
-_BELOW: Final = re.compile(r"\d+[:-]|--$")
+_BELOW: Final = re.compile(r"\d+[:-]|:|--$")
 _NOTE: Final = re.compile(r"\[.*\]$")
 # What compilers and linters print has a message after the column, where a search has the line itself.
 _DIAGNOSTIC: Final = re.compile(
@@ -46,13 +48,13 @@ def search(sample: Sample) -> Detection | None:
     lines = sample.lines
     if len(lines) < 2 or sample.share(_DIAGNOSTIC) > 0.3 or sample.share(STAMPED) > 0.3:
         return None
-    hits = sum(1 for line in lines if line == "--" or (_HIT.match(line) and _HIT_PATH.match(line)))
-    if hits >= 0.7 * len(lines) or _is_below_paths(sample):
+    others = [line for line in lines if line != "--" and not (_HIT.match(line) and _HIT_PATH.match(line))]
+    if len(others) <= 0.3 * len(lines) or _are_below_paths(others):
         return Detection(content_type=ContentType.SEARCH)
     return None
 
 
-def _is_below_paths(sample: Sample) -> bool:
-    others = [line for line in sample.lines if not _BELOW.match(line) and not _NOTE.match(line)]
-    are_paths = all(" " not in line and _HIT_PATH.match(line) for line in others)
-    return bool(others) and are_paths and len(others) <= 0.6 * len(sample.lines)
+def _are_below_paths(lines: Sequence[str]) -> bool:
+    paths = [line for line in lines if not _BELOW.match(line) and not _NOTE.match(line)]
+    are_paths = all(" " not in line and _HIT_PATH.match(line) for line in paths)
+    return bool(paths) and are_paths and len(paths) <= 0.6 * len(lines)

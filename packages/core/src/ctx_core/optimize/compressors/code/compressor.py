@@ -89,8 +89,7 @@ def _named(outline: Outline, terms: tuple[str, ...]) -> set[int]:
 def _fitted(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compressed:
     """Add bodies to the outline while there is room: what the query names, then open work and failures, then short ones."""
     bare = _shown(outline, outline.hidden(set()))
-    spent = budget.counter.count(bare.text)
-    if spent > (budget.max_tokens or 0):
+    if not budget.fits(bare.text):
         return _picked(outline, budget, terms) or bare
     bodies = outline.bodies()
     costs = {number: estimate(body) for number, body in bodies.items()}
@@ -101,7 +100,7 @@ def _fitted(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compres
     def draw(room: int) -> Compressed:
         return _shown(outline, outline.hidden(set(_greedy(order, costs, room))))
 
-    return aim(draw, budget, reserve=spent) or bare
+    return aim(draw, budget, reserve=budget.counter.count(bare.text)) or bare
 
 
 def _picked(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compressed | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MIXED: Final = "parts"
 """What units of several kinds are together."""
 
+_NOTE_OPENS: Final = "[… "
 _NOTE: Final = re.compile(rf"\[… (\d+) ({'|'.join(what[:-1] for what in (*Kind, _MIXED))})s?(?: said before)?\]")
 _NOTE_COST: Final = 6
 _MIN_REPEATED: Final = 160
@@ -99,35 +100,31 @@ def _chosen(units: Sequence[Unit], order: Sequence[int], alarms: set[int], costs
 
 def _written(units: Sequence[Unit], kept: Iterable[int], *, why: str = "") -> Compressed:
     """Return the text of the units in `kept`, with a counted note wherever some are missing, and why they are."""
-    kept = set(kept)
     out: list[str] = []
     total: Counter[str] = Counter()
-    run: Counter[str] = Counter()
-    for number, unit in enumerate([*units, None]):
-        if unit is not None and number not in kept:
-            for what, count in _lost(unit).items():
-                run[what] += count
-            continue
-        if run:
-            what, count = next(iter(run)) if len(run) == 1 else _MIXED, run.total()
-            out.append(_note(count, what, why, units[number - 1].text))
+    above = -1
+    for number in [*sorted(kept), len(units)]:
+        if missing := units[above + 1 : number]:
+            lost = _lost(missing)
+            what, count = next(iter(lost)) if len(lost) == 1 else _MIXED, lost.total()
+            out.append(_note(count, what, why, missing[-1].text))
             total[what] += count
-            run = Counter()
-        out += [unit.text] if unit else []
+        if number < len(units):
+            out.append(units[number].text)
+        above = number
     omissions = tuple(Omission(what=what, count=count) for what, count in total.items())
     return Compressed(text="".join(out), omissions=omissions)
 
 
-def _lost(unit: Unit) -> dict[str, int]:
-    """Say what goes with a unit: itself, or what notes in it say was left out before."""
-    notes = _NOTE.findall(unit.text) if "[… " in unit.text else ()
-    if not notes:
-        return {unit.kind.value: 1}
-    lost: Counter[str] = Counter()
-    for count, what in notes:
-        lost[f"{what}s"] += int(count)
-    if _NOTE.sub("", unit.text).strip():
-        lost[unit.kind.value] += 1
+def _lost(units: Sequence[Unit]) -> Counter[str]:
+    """Say what goes with some units: themselves, or what notes in them say was left out before."""
+    lost: Counter[str] = Counter([unit.kind.value for unit in units if _NOTE_OPENS not in unit.text])
+    for unit in units:
+        notes = _NOTE.findall(unit.text) if _NOTE_OPENS in unit.text else ()
+        for count, what in notes:
+            lost[f"{what}s"] += int(count)
+        if _NOTE_OPENS in unit.text and (not notes or _NOTE.sub("", unit.text).strip()):
+            lost[unit.kind.value] += 1
     return lost
 
 
