@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import partial
-from itertools import zip_longest
+from dataclasses import dataclass, field
+from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
-from ctx_core.optimize.compressors.rows import odd_rows, order_rows, rough_cost
+from ctx_core.optimize.compressors.rows import AMPLE, GAP_COST, odd_rows, order_rows, row_costs
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 _LONG_ROWS: Final = 60
 _LONG_CHARS: Final = 8_000
 _ODD_SHARE: Final = 0.5
-_GAP_COST: Final = 5
 _MAX_RECORD_LINES: Final = 50
 
 _NOTE: Final = re.compile(r"…(\d+) rows?")
@@ -37,7 +35,7 @@ _SAMPLE: Final = 512
 _GAP: Final = re.compile(r"\s{2,}|\t")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Grid:
     """A table as it was written.
 
@@ -46,12 +44,18 @@ class Grid:
         rows: The rows; one may span lines.
         columns: The cells by column, as far as most rows have them.
         tail: What stands behind the rows.
+        notes: The rows that are notes of an earlier shortening, and how many rows each stands for.
     """
 
     head: list[str]
     rows: list[str]
     columns: Iterable[Sequence[str]]
     tail: list[str]
+    notes: dict[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = [(number, _NOTE.fullmatch(row)) for number, row in enumerate(self.rows) if row[:1] == "…"]
+        self.notes = {number: int(note[1]) for number, note in found if note}
 
 
 class TableCompressor:
@@ -65,7 +69,7 @@ class TableCompressor:
         if budget.max_tokens is not None:
             return within(grid, budget, query=query)
         is_long = len(grid.rows) >= _LONG_ROWS and len(text) >= _LONG_CHARS
-        if not is_long or any(map(_NOTE.fullmatch, grid.rows)):
+        if not is_long or grid.notes:
             return Compressed(text=text)
         return _written(grid, odd_rows(grid.rows, grid.columns, share=_ODD_SHARE, query=query))
 
@@ -79,35 +83,40 @@ def within(grid: Grid, budget: Budget, *, query: str | None, frame: AbstractSet[
         query: What the reader wants to know.
         frame: Rows that go before all others.
     """
-    costs = [*map(rough_cost, grid.rows)]
-    order, _ = order_rows(grid.rows, grid.columns, costs, query=query)
+    costs = row_costs(grid.rows, budget.counter)
+    order, _ = order_rows(grid.rows, grid.columns, costs, room=AMPLE * (budget.max_tokens or 0), query=query)
     order = [*sorted(frame), *(row for row in order if row not in frame)]
     around = estimate("\n".join([*grid.head, *grid.tail]))
     return aim(lambda room: _written(grid, _taken(order, costs, room)), budget, reserve=around) or _written(grid, ())
 
 
 def _taken(order: Sequence[int], costs: Sequence[float], room: float) -> set[int]:
-    kept: set[int] = set()
+    kept = {-1, len(costs)}
     for row in order:
-        if costs[row] + _GAP_COST <= room:
-            room -= costs[row] + _GAP_COST
+        if room < 1:
+            break
+        cost = costs[row] + GAP_COST * (1 - (row - 1 in kept) - (row + 1 in kept))
+        if cost <= room:
+            room -= cost
             kept.add(row)
-    return kept
+    return kept - {-1, len(costs)}
 
 
 def _written(grid: Grid, kept: Iterable[int]) -> Compressed:
     """Return the rows of `kept` in their order, with a counted note wherever some are missing."""
-    kept = set(kept)
-    out, missing, lost = [*grid.head], 0, 0
-    for index, row in enumerate(grid.rows):
-        earlier = _NOTE.fullmatch(row) if row.startswith("…") else None
-        if earlier or index not in kept:
-            missing += int(earlier[1]) if earlier else 1
-            lost += 0 if earlier else 1
+    kept = {*kept} - grid.notes.keys()
+    out, missing, previous = [*grid.head], 0, -1
+    for row in sorted({*kept, *grid.notes}):
+        missing += row - previous - 1
+        previous = row
+        if row in grid.notes:
+            missing += grid.notes[row]
             continue
-        out += [_note(missing), row] if missing else [row]
+        out += [_note(missing), grid.rows[row]] if missing else [grid.rows[row]]
         missing = 0
+    missing += len(grid.rows) - previous - 1
     out += [_note(missing)] if missing else []
+    lost = len(grid.rows) - len(kept) - len(grid.notes)
     omissions = (Omission(what="rows", count=lost),) if lost else ()
     return Compressed(text="\n".join([*out, *grid.tail]), omissions=omissions)
 
@@ -125,7 +134,7 @@ def _read(text: str) -> Grid:
     if body and _RULE.fullmatch(body[-1]):
         tail = [body.pop(), *tail]
     delimiter = _delimiter(lines[:20])
-    rows = [*_records(body)] if delimiter in ("\t", ",", ";") else body
+    rows = _records(body) if delimiter in ("\t", ",", ";") else body
     return Grid(lines[:start], rows, _Columns(rows, delimiter), tail)
 
 
@@ -143,18 +152,17 @@ def _delimiter(lines: Sequence[str]) -> str | None:
     return best if shares[best] >= 0.9 else None
 
 
-def _records(lines: Sequence[str]) -> Iterator[str]:
+def _records(lines: list[str]) -> list[str]:
     """Join the lines of a record whose quoted cell spans them; a quote that never closes joins none."""
-    index = 0
-    while index < len(lines):
-        end, quotes = index + 1, lines[index].count('"')
-        while quotes % 2 and end < min(len(lines), index + _MAX_RECORD_LINES):
-            quotes += lines[end].count('"')
-            end += 1
-        if quotes % 2:
-            end = index + 1
-        yield "\n".join(lines[index:end])
-        index = end
+    records, done = list[str](), 0
+    for start in [index for index, line in enumerate(lines) if '"' in line and line.count('"') % 2]:
+        if start < done:
+            continue
+        near = range(start + 1, min(len(lines), start + _MAX_RECORD_LINES))
+        end = next((index + 1 for index in near if lines[index].count('"') % 2), start + 1)
+        records += [*lines[done:start], "\n".join(lines[start:end])]
+        done = end
+    return records + lines[done:]
 
 
 class _Columns:
@@ -162,19 +170,29 @@ class _Columns:
 
     def __init__(self, rows: Sequence[str], delimiter: str | None) -> None:
         self._rows = rows
-        self._cells = partial(_cells, delimiter=delimiter)
+        self._delimiter = delimiter
 
     def __iter__(self) -> Iterator[Sequence[str]]:
         sample = self._rows[:: 1 + len(self._rows) // _SAMPLE]
-        widths = sorted([len(self._cells(row)) for row in sample])
+        widths = sorted([len(_cells(row, self._delimiter)) for row in sample])
         texts: list[list[str]] = [[] for _ in range(min(widths[len(widths) // 2], _MAX_COLUMNS) if widths else 0)]
         for start in range(0, len(self._rows), _SAMPLE):
-            cells = [self._cells(row) for row in self._rows[start : start + _SAMPLE]]
-            blank = [""] * len(texts)
-            for text, column in zip(texts, zip_longest(blank, *cells, fillvalue=""), strict=False):
-                text.append("\n".join(column[1:]))
+            columns = self._cut(self._rows[start : start + _SAMPLE], len(texts))
+            for text, column in zip(texts, columns, strict=False):
+                text.append("\n".join(column))
         while texts:
             yield [*map(str.strip, "\n".join(texts.pop(0)).split("\n"))]
+
+    def _cut(self, rows: Sequence[str], width: int) -> Iterable[Sequence[str]]:
+        """Cut rows into at least `width` columns; rows that nothing is odd about by one call for all of them."""
+        delimiter = self._delimiter
+        if delimiter and {*map(str.count, rows, repeat(delimiter))} == {width - 1}:
+            text = delimiter.join(rows)
+            if '"' not in text:
+                cells = text.split(delimiter)
+                return [cells[column::width] for column in range(width)]
+        ragged = [_cells(row, delimiter) for row in rows]
+        return [column[1:] for column in zip_longest([""] * width, *ragged, fillvalue="")]
 
 
 def _cells(row: str, delimiter: str | None) -> list[str]:

@@ -13,6 +13,7 @@ from ctx_core.optimize.compressors.json.nesting import fold_nesting
 from ctx_core.optimize.compressors.json.pick import pick, ranked, write
 from ctx_core.optimize.compressors.json.prefixes import factor_prefixes
 from ctx_core.optimize.compressors.json.reader import Document, read
+from ctx_core.optimize.compressors.rows import AMPLE
 from ctx_core.optimize.compressors.table import Grid, within
 from ctx_core.optimize.content import COMPACT_JSON
 
@@ -20,6 +21,8 @@ _LONG: Final = 2000
 """Characters from which a search for repetitions pays, and a line that says how to read the result."""
 
 _LONG_BUDGET: Final = 600
+_COUNTED_CHARS: Final = 4000
+"""Characters of the whole document that tell what one costs."""
 
 _HEAD: Final = (COMPACT_JSON, "$", "@")
 _FRAME: Final = re.compile(r"[\]}]\(|[\[{]$|^[\]}]$|&\d+[\"{@]")
@@ -40,7 +43,7 @@ class JsonCrusher:
         is_natural = budget.max_tokens is None
         whole = _whole(document, is_long=len(text) > _LONG, is_natural=is_natural, query=query)
         if not budget.fits(whole.text):
-            return _part(document, budget, query)
+            return _part(document, budget, query, whole.text)
         return whole if len(whole.text) < len(text) else Compressed(text=text)
 
 
@@ -58,15 +61,16 @@ def _whole(document: Document, *, is_long: bool, is_natural: bool, query: str | 
     return Compressed(text=text, omissions=tuple(omissions))
 
 
-def _part(document: Document, budget: Budget, query: str | None) -> Compressed:
+def _part(document: Document, budget: Budget, query: str | None, whole: str) -> Compressed:
     """Keep what matters most within the budget, or as little as can be said where even that is more."""
     max_tokens = budget.max_tokens or 0
     form = Form(document.value, max_chars=max(80, min(400, max_tokens)))
-    units = ranked(form.lines, query=query)
+    price = budget.counter.count(whole[:_COUNTED_CHARS]) / len(whole[:_COUNTED_CHARS])
+    units = ranked(form.lines, price=price, room=AMPLE * max_tokens, query=query)
     opening = first_line(form.used if max_tokens >= _LONG_BUDGET else frozenset(), is_lines=document.is_lines)
 
     def draw(room: int) -> Compressed:
-        lines, omissions = write(form.lines, pick(units, room))
+        lines, omissions = write(form.lines, pick(units, room, price=price))
         text = document.restore("\n".join([opening, *lines]))
         return Compressed(text=text, omissions=(*omissions, *form.omissions))
 

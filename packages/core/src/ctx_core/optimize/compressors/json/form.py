@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.compressors.json import legend
 from ctx_core.optimize.compressors.json.columns import Column, columns_of, settle
-from ctx_core.optimize.compressors.json.layout import Fields, Line, Table, append, extend, wrapped
+from ctx_core.optimize.compressors.json.layout import Line, Piece, Table, joined, wrapped
 from ctx_core.optimize.compressors.json.reader import SCALARS, Embedded, Pairs, Value, children
 from ctx_core.optimize.compressors.json.survey import Survey
 from ctx_core.optimize.compressors.json.words import ABSENT, CommaWords, Keys, Words
@@ -119,8 +119,8 @@ class Form:
     def _document(self, root: Value) -> list[Line]:
         if isinstance(root, dict):
             table = self._keyed_table("", root)
-            return [table] if table else self._fields(root.items())
-        return [self._block("", root)]
+            return [table] if table else joined(self._fields(root.items()))
+        return joined([self._block("", root)])
 
     # One value in one line -------------------------------------------------
 
@@ -192,26 +192,20 @@ class Form:
 
     # One value in lines of its own -----------------------------------------
 
-    def _fields(self, members: Iterable[tuple[str, Value]]) -> list[Line]:
-        words, keys = self._words, self._keys
-        lines: list[Line] = []
-        for key, value in members:
-            if value.__class__ in SCALARS:
-                append(lines, f"{keys[key]}={words[value]}")
-            else:
-                extend(lines, self._block(f"{keys[key]}=", value))
-        return lines
+    def _fields(self, members: Iterable[tuple[str, Value]]) -> list[Piece]:
+        words, keys, block = self._words, self._keys, self._block
+        return [
+            f"{keys[key]}={words[value]}" if value.__class__ in SCALARS else block(f"{keys[key]}=", value)
+            for key, value in members
+        ]
 
-    def _items(self, items: list[Value]) -> list[Line]:
-        lines: list[Line] = []
-        for item in items:
-            if item.__class__ in SCALARS:
-                append(lines, self._words[item])
-            else:
-                extend(lines, self._block("", item))
-        return lines
+    def _items(self, items: list[Value]) -> Sequence[Piece]:
+        words, block = self._words, self._block
+        if SCALARS.issuperset(map(type, items)):
+            return words.write_all(items)
+        return [words[item] if item.__class__ in SCALARS else block("", item) for item in items]
 
-    def _block(self, start: str, value: Value) -> Line:
+    def _block(self, start: str, value: Value) -> Piece:
         """Write a container behind `start`, which is empty or ends with `=` or `json`."""
         if isinstance(value, Embedded):
             self._has_embedded = True
@@ -222,11 +216,11 @@ class Form:
             return wrapped(f"{start}{{", self._fields(value), "}")
         return self._object(start, cast("dict[str, Value]", value))
 
-    def _object(self, start: str, value: dict[str, Value]) -> Line:
+    def _object(self, start: str, value: dict[str, Value]) -> Piece:
         tag, is_known = self._reference(value)
         record = "" if is_known else self._record(value)
         if is_known or record:
-            return Fields([f"{start}{tag}{record}"])
+            return f"{start}{tag}{record}"
         table = None if tag else self._keyed_table(start, value)
         return table or wrapped(f"{start}{tag}{{", self._fields(value.items()), "}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -48,33 +48,34 @@ class Block:
 
 
 Line = Fields | Table | Block
+Piece = str | Table | Block
+"""What one value is written as: a field or item, or lines of its own."""
 
 
-def append(lines: list[Line], part: str) -> None:
-    """Add one field or item."""
-    if lines and isinstance(lines[-1], Fields):
-        lines[-1].parts.append(part)
-    else:
-        lines.append(Fields([part]))
+def joined(pieces: Iterable[Piece]) -> list[Line]:
+    """Return the lines of an object or array; fields that stand side by side become one."""
+    lines: list[Line] = []
+    fields: list[str] = []
+    for piece in pieces:
+        if not isinstance(piece, str):
+            lines.append(piece)
+            fields = []
+            continue
+        if not fields:
+            lines.append(Fields(fields))
+        fields.append(piece)
+    return lines
 
 
-def extend(lines: list[Line], line: Line) -> None:
-    """Add a line; fields join the fields before them."""
-    if isinstance(line, Fields):
-        for part in line.parts:
-            append(lines, part)
-    else:
-        lines.append(line)
-
-
-def wrapped(start: str, lines: list[Line], end: str) -> Line:
-    """Put brackets around lines; a few short fields become one field."""
-    if not lines:
-        return Fields([f"{start}{end}"])
-    only = lines[0] if len(lines) == 1 else None
-    if isinstance(only, Fields) and sum(map(len, only.parts)) + len(only.parts) <= _WIDTH:
-        return Fields([f"{start}{' '.join(only.parts)}{end}"])
-    return Block(start, lines, end)
+def wrapped(start: str, pieces: Sequence[Piece], end: str) -> Piece:
+    """Put brackets around what an object or array holds; a few short fields become one field."""
+    try:
+        inside = " ".join(cast("Sequence[str]", pieces))
+    except TypeError:  # not all are fields
+        inside = None
+    if inside is not None and len(inside) < _WIDTH:
+        return f"{start}{inside}{end}"
+    return Block(start, joined(pieces), end)
 
 
 def packed(parts: Iterable[str]) -> Iterator[str]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.compressors.json.layout import Block, Fields, Line, Table, packed
 from ctx_core.optimize.compressors.relevance import hits, query_terms
-from ctx_core.optimize.compressors.rows import alarms, order_rows, rough_cost
+from ctx_core.optimize.compressors.rows import GAP_COST, alarms, order_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_GAP_COST: Final = 5  # `…12 rows` and its newline
 _LONG_ARRAY: Final = 20
 _URGENT: Final = -1.0
+_LEAST: Final = 2  # tokens of a field or row
 
 
 @dataclass(slots=True)
@@ -43,49 +43,59 @@ class Picked:
     holders: set[int] = field(default_factory=set[int])
 
 
-def ranked(lines: Sequence[Line], *, query: str | None = None) -> list[Unit]:
-    """Return every field and row of a written document, those that stay longest first."""
+def ranked(lines: Sequence[Line], *, price: float, room: float, query: str | None = None) -> list[Unit]:
+    """Return the fields and rows of a written document, those that stay longest first.
+
+    Args:
+        lines: The document.
+        price: Tokens of a character.
+        room: Tokens of fields or rows in one line after which the others are left out.
+        query: What the reader wants to know.
+    """
     units: list[Unit] = []
     todo: list[tuple[Line, tuple[Line, ...]]] = [(line, ()) for line in lines]
     while todo:
         line, around = todo.pop()
         if isinstance(line, Block):
             todo.extend([(child, (line, *around)) for child in line.lines])
-        elif isinstance(line, Table):
-            units += _row_units(line, (line, *around), query)
+            continue
+        parts = line.rows if isinstance(line, Table) else line.parts
+        costs = [price * (len(part) + 1) for part in parts]
+        if isinstance(line, Table):
+            order = order_rows(parts, line.columns, costs, room=room, query=query)
+            units += _in_order(line, order, costs, (line, *around))
+        elif len(parts) > _LONG_ARRAY and around and isinstance(around[0], Block) and around[0].end == "]":
+            order = order_rows(parts, [parts], costs, room=room, query=query)
+            units += _in_order(line, order, costs, around)
         else:
-            units += _part_units(line, around, query)
+            units += _part_units(line, costs, around, query_terms(query))
     return sorted(units, key=lambda unit: unit.rank)
 
 
-def pick(units: Sequence[Unit], room: float) -> Picked:
+def pick(units: Sequence[Unit], room: float, *, price: float) -> Picked:
     """Take units in their order until `room` tokens are used, with what has to be written around them."""
     picked = Picked()
     for unit in units:
-        if unit.cost + _GAP_COST > room:
+        if room < _LEAST:
+            break
+        line, index = unit.place
+        near = picked.members.get(line, ())
+        cost = unit.cost + GAP_COST * (1 - (index - 1 in near) - (index + 1 in near))
+        if cost > room:
             continue
         closed = [holder for holder in unit.holders if id(holder) not in picked.holders]
-        needed = unit.cost + _GAP_COST + sum(_holder_cost(holder) for holder in closed)
-        if needed <= room:
-            room -= needed
-            picked.holders.update(id(holder) for holder in closed)
-            line, index = unit.place
+        cost += sum([_holder_cost(holder, price) for holder in closed])
+        if cost <= room:
+            room -= cost
+            picked.holders.update(map(id, closed))
             picked.members.setdefault(line, set()).add(index)
     return picked
 
 
-def _holder_cost(holder: Line) -> float:
+def _holder_cost(holder: Line, price: float) -> float:
     if isinstance(holder, Block):
-        return rough_cost(holder.start) + rough_cost(holder.end) + _GAP_COST
-    return rough_cost(holder.heading) + _GAP_COST if isinstance(holder, Table) else 0
-
-
-def _row_units(table: Table, holders: tuple[Line, ...], query: str | None) -> Iterator[Unit]:
-    costs = [*map(rough_cost, table.rows)]
-    order = order_rows(table.rows, table.columns, costs, query=query)
-    yield from _in_order(table, order, costs, holders)
-    if not table.rows:
-        yield Unit(0.0, 0.0, (id(table), 0), holders)
+        return price * (len(holder.start) + len(holder.end) + 2) + GAP_COST
+    return price * (len(holder.heading) + 1) + GAP_COST if isinstance(holder, Table) else 0
 
 
 def _in_order(
@@ -100,12 +110,10 @@ def _in_order(
         before += costs[number]
 
 
-def _part_units(fields: Fields, holders: tuple[Line, ...], query: str | None) -> Iterator[Unit]:
-    costs = [*map(rough_cost, fields.parts)]
-    if len(costs) > _LONG_ARRAY and holders and isinstance(holders[0], Block) and holders[0].end == "]":
-        yield from _in_order(fields, order_rows(fields.parts, [fields.parts], costs, query=query), costs, holders)
-        return
-    depth, count, terms = len(holders), len(costs), query_terms(query)
+def _part_units(
+    fields: Fields, costs: Sequence[float], holders: tuple[Line, ...], terms: tuple[str, ...]
+) -> Iterator[Unit]:
+    depth, count = len(holders), len(costs)
     urgent = set(alarms(fields.parts))
     for index, part in enumerate(fields.parts):
         if index in urgent:

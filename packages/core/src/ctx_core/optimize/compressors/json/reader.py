@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
 MAX_DEPTH: Final = 64
 """Deeper documents are not read as a tree, so that walks may recurse on any caller's stack."""
@@ -148,8 +148,8 @@ def _unused_marks(text: str) -> str:
     return "".join(mark for mark, _ in zip(free, _ESCAPES, strict=False))
 
 
-def children(value: Value) -> Iterable[Value]:
-    """Yield the members of a container."""
+def children(value: Value) -> Collection[Value]:
+    """Return the members of a container."""
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, Pairs):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.json.reader import SCALARS, Pairs, Value, children
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Collection, Hashable
 
 _MIN_LEAVES: Final = 4
 """Smaller objects cost no more than a reference to them."""
@@ -28,16 +29,20 @@ class Survey:
     """
 
     def __init__(self, root: Value = None) -> None:
-        self._kinds: dict[Hashable, int] = {}
+        # What says how many members of a node follow, and their keys, is a number below those of objects and truth values.
+        self._kinds: defaultdict[Hashable, int] = defaultdict(count(-1, -1).__next__)
         self._interned: dict[tuple[Value | int, ...], int] = {}
         self._number: dict[int, int] = {}
         self._shapes: dict[tuple[str, ...], list[dict[str, Value]]] = {}
-        self._repeated: set[int] = set()
-        self.texts: dict[str, int] = {}
+        self._again: list[int] = []
+        self._long: list[str] = []
         if root is not None:
             self._intern(root, [])
             self._interned.clear()
-            self._count(root)
+        self._shapes = {keys: found for keys, found in self._shapes.items() if len(found) >= _MIN_ALIKE}
+        self._repeated = {*self._again}
+        self.texts = {text: uses for text, uses in Counter(self._long).items() if uses > 1}
+        self._long.clear()
 
     def number(self, value: Value) -> int | None:
         """Return the number that an object shares with its equals; None for small ones."""
@@ -53,54 +58,42 @@ class Survey:
 
     def _intern(self, node: Value, around: list[Value | int]) -> int:
         """Append to `around` what is equal for equal nodes only, of larger objects a number; return the leaves of the node."""
-        own: list[Value | int] = [self._kind(node)]
-        leaves = 0
-        for child in children(node):
-            if child.__class__ in SCALARS:
-                own.append(child)
-                leaves += 1
-            else:
+        kind, members = _parted(node)
+        own: list[Value | int] = [self._kinds[kind]]
+        leaves, texts_before, repeats_before = 0, len(self._long), len(self._again)
+        for child in members:
+            if child.__class__ not in SCALARS:
                 leaves += self._intern(child, own)
-        if isinstance(node, dict) and leaves >= _MIN_LEAVES:
-            around.append(self._numbered(node, tuple(own), leaves))
-        else:
+                continue
+            leaves += 1
+            own.append(child)
+            if isinstance(child, str) and len(child) >= _MIN_CHARS:
+                self._long.append(child)
+        if leaves < _MIN_LEAVES or not isinstance(node, dict):
             around += own
+            return leaves
+        number, is_new = self._numbered(node, tuple(own), leaves)
+        if not is_new:
+            # What stands inside a repetition is not written again.
+            self._long[texts_before:] = ()
+            self._again[repeats_before:] = (number,)
+        around.append(number)
         return leaves
 
-    def _kind(self, node: Value) -> int:
-        """Return a number below those of objects and truth values; it says how many members follow, and their keys."""
-        members: Hashable = len(node) if isinstance(node, list) else ()
-        if isinstance(node, dict):
-            members = tuple(node)
-        elif isinstance(node, Pairs):
-            members = tuple([key for key, _ in node])
-        return self._kinds.setdefault((node.__class__, members), -1 - len(self._kinds))
-
-    def _numbered(self, node: dict[str, Value], shape: tuple[Value | int, ...], leaves: int) -> int:
+    def _numbered(self, node: dict[str, Value], shape: tuple[Value | int, ...], leaves: int) -> tuple[int, bool]:
         # Numbers begin at 2, because False and True equal 0 and 1.
         new = len(self._interned) + 2
         number = self._number[id(node)] = self._interned.setdefault(shape, new)
         if number == new and len(node) >= _MIN_LEAVES and leaves <= 2 * len(node):
             self._shapes.setdefault(tuple(node), []).append(node)
-        return number
+        return number, number == new
 
-    def _count(self, root: Value) -> None:
-        """Count what would be written; what stands inside a repetition is not written again."""
-        self._shapes = {keys: found for keys, found in self._shapes.items() if len(found) >= _MIN_ALIKE}
-        texts: Counter[str] = Counter()
-        counted: set[int] = set()
-        todo = [root]
-        while todo:
-            node = todo.pop()
-            number = self._number.get(id(node))
-            if number in counted:
-                self._repeated.add(number)
-                continue
-            if number is not None:
-                counted.add(number)
-            for child in children(node):
-                if child.__class__ not in SCALARS:
-                    todo.append(child)
-                elif isinstance(child, str) and len(child) >= _MIN_CHARS:
-                    texts[child] += 1
-        self.texts = {text: count for text, count in texts.items() if count > 1}
+
+def _parted(node: Value) -> tuple[Hashable, Collection[Value]]:
+    """Return what tells the node's kind, number of members and keys from others, and its members."""
+    if isinstance(node, dict):
+        return tuple(node), node.values()
+    if isinstance(node, list):
+        return len(node), node
+    keys = [key for key, _ in node] if isinstance(node, Pairs) else ()
+    return (node.__class__, *keys), children(node)
