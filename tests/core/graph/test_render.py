@@ -100,7 +100,8 @@ def test_every_section_is_its_piece_of_the_text_and_names_a_fact(bundle, budget)
 @given(bundles(), BUDGETS)
 def test_the_tiers_make_up_the_text(bundle, budget):
     shown = render(bundle, max_tokens=budget)
-    body = "\n".join(shown.tiers[tier] for tier in Tier if tier in shown.tiers)
+    assert list(shown.tiers) == list(Tier)
+    body = "\n".join(text for text in shown.tiers.values() if text)
     assert shown.text in (body, f"{body}\nLeft out: {shown.notice}", f"Left out: {shown.notice}")
 
 
@@ -109,7 +110,7 @@ def test_json_is_json(bundle, budget):
     shown = render(bundle, max_tokens=budget, style="json")
     facts = json.loads(shown.text) if shown.text else {}
     assert set(facts) <= {*Tier, "left_out"}
-    assert all(json.loads(text) == facts[tier] for tier, text in shown.tiers.items())
+    assert all(json.loads(text) == facts[tier] for tier, text in shown.tiers.items() if text)
 
 
 @given(bundles(), st.integers(1, 300))
@@ -137,7 +138,14 @@ def test_auto_never_empties_a_render_that_had_room(bundle, budget):
 def test_max_tier_cuts_the_whole_text(bundle, budget, tier):
     shown = render(bundle, max_tokens=budget, max_tier=tier)
     assert all(section.tier <= tier for section in shown.sections)
-    assert all(name <= tier for name in shown.tiers)
+    assert [*shown.tiers, *(other for other in Tier if other > tier)] == list(Tier)
+
+
+@pytest.mark.parametrize("budget", [None, 60, 0])
+def test_a_tier_that_holds_nothing_is_empty_and_not_missing(budget):
+    shown = render(cold_room(3), mode="resume_focused", max_tokens=budget)
+    assert shown.tiers[Tier.L2] == ""
+    assert bool(shown.tiers[Tier.L0]) == (budget != 0)
 
 
 def test_the_reason_outlives_four_hundred_bare_relations():

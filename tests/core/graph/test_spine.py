@@ -96,6 +96,15 @@ def test_causes_that_point_at_the_root_are_followed_upstream():
     assert path(graph(*edges)) == ["pool>r", "lock>pool"]
 
 
+def test_upstream_too_a_named_cause_outweighs_a_stronger_class():
+    edges = [
+        ("part", "r", "causal", "why it rang", {"caused_by_node_id": "lock"}),
+        ("noise", "part", "causal", "a noise"),
+        ("lock", "part", "evidential", "the lock froze"),
+    ]
+    assert path(graph(*edges)) == ["part>r", "lock>part"]
+
+
 def test_a_hub_of_equal_reasons_is_spine_as_a_whole():
     edges = [("r", f"n{n}", "causal", f"reason {n}") for n in range(5)] + [
         ("r", f"m{n}", "structural", None) for n in range(5)

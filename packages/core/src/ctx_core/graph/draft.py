@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.graph.model import RelationClass
@@ -16,25 +15,24 @@ from ctx_core.graph.text import Head, Slot, Writer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ctx_core.graph.model import Bundle
     from ctx_core.graph.page import Text
     from ctx_core.graph.plan import Order
     from ctx_core.tokens import TokenCounter
 
 # A line about a bare relation, `1>2 HAS [structural]`; a budget under that many for each cannot hold everything.
 _TOKENS_OF_A_LINE: Final = 8
-_CLASS_OF: Final = attrgetter("semantic_class")
 _REASONS: Final = frozenset({Slot.WHY, Slot.MOTIVATION})
 
 
 class Draft:
     """A page with the count of what it does not show."""
 
-    def __init__(self, bundle: Bundle, page: Page) -> None:
+    def __init__(self, plan: Plan, page: Page) -> None:
+        bundle = plan.bundle
+        self.plan = plan
         self.page = page
         self.says_what_is_left_out = False
-        self._relations = {relation.relation_id: relation for relation in bundle.relations}
-        self._total = Counter(map(_CLASS_OF, bundle.relations))
+        self._total = Counter([relation.semantic_class for relation in bundle.relations])
         self._total.update(nodes=len(bundle.nodes), details=len(bundle.details))
 
     def text(self) -> Text:
@@ -47,7 +45,7 @@ class Draft:
         for line in self.page.lines:
             match line.head:
                 case Head.RELATION:
-                    hidden[self._relations[line.subject].semantic_class] -= 1
+                    hidden[self.plan.relations[line.subject].semantic_class] -= 1
                 case Head.NODE | Head.OBJECTIVE:
                     hidden["nodes"] -= 1
                 case Head.DETAIL:
@@ -62,19 +60,21 @@ class Draft:
         return frozenset(
             relation_id
             for relation_id, slots in shown
-            if reason(self._relations[relation_id]) is None or not _REASONS.isdisjoint(slots)
+            if reason(self.plan.relations[relation_id]) is None or not _REASONS.isdisjoint(slots)
         )
 
 
-def fitting_draft(order: Order, max_tokens: int | None, counter: TokenCounter) -> Draft:
+def fitting_draft(order: Order, max_tokens: int | None, counter: TokenCounter) -> tuple[Draft, Text]:
     """Write everything; if that is too much, fill a page with the most worthy, and say what is left out."""
     if max_tokens is None or len(order.bundle.relations) * _TOKENS_OF_A_LINE <= max_tokens:
-        plan, draft = _blank(order, None, counter)
-        draft.page.fill(chain(plan.first(), plan.rest()))
+        draft = _blank(order, None, counter)
+        draft.page.fill(chain(draft.plan.first(), draft.plan.rest()))
         draft.says_what_is_left_out = bool(draft.omitted())
-        if max_tokens is None or _fits(draft.text().whole, max_tokens, counter):
-            return draft
-    return _filled(order, max_tokens, counter)
+        text = draft.text()
+        if max_tokens is None or _fits(text.whole, max_tokens, counter):
+            return draft, text
+    draft = _filled(order, max_tokens, counter)
+    return draft, _fit(draft, max_tokens, counter)
 
 
 def _fits(text: str, max_tokens: int, counter: TokenCounter) -> bool:
@@ -82,32 +82,38 @@ def _fits(text: str, max_tokens: int, counter: TokenCounter) -> bool:
 
 
 def _filled(order: Order, max_tokens: int, counter: TokenCounter) -> Draft:
-    plan, draft = _blank(order, max_tokens, counter)
-    page, frame = draft.page, draft.page.writer.frame
-    page.fill(plan.first())
-    notice = frame.notice.format(in_words(draft.omitted()))
-    draft.says_what_is_left_out = page.reserve(counter.count(notice) + 1)
-    page.fill(plan.rest())
-    _fit(draft, max_tokens, counter)
+    draft = _blank(order, max_tokens, counter)
+    draft.page.fill(draft.plan.first())
+    notice = draft.page.writer.frame.notice.format(in_words(draft.omitted()))
+    draft.says_what_is_left_out = draft.page.reserve(counter.count(notice) + 1)
+    draft.page.fill(draft.plan.rest())
     return draft
 
 
-def _blank(order: Order, max_tokens: int | None, counter: TokenCounter) -> tuple[Plan, Draft]:
+def _blank(order: Order, max_tokens: int | None, counter: TokenCounter) -> Draft:
     writer = Writer(order.style)
     frame = counter.count(writer.frame.around(order.tiers))
     page = Page(writer, counter, None if max_tokens is None else max_tokens - frame)
-    return Plan(order, writer), Draft(order.bundle, page)
+    return Draft(Plan(order, writer), page)
 
 
-def _fit(draft: Draft, max_tokens: int, counter: TokenCounter) -> None:
+def _fit(draft: Draft, max_tokens: int, counter: TokenCounter) -> Text:
     """Use what the estimates left over, and give back what they forgot, by exact counts."""
-    spare = max_tokens - counter.count(draft.text().whole)
-    while spare > 0 and draft.page.use_slack(spare):
-        spare = max_tokens - counter.count(draft.text().whole)
+    text, spare = _spare(draft, max_tokens, counter)
+    is_used = True
+    while spare > 0 and is_used:
+        is_used = draft.page.use_slack(spare)
+        text, spare = _spare(draft, max_tokens, counter)
     while spare < 0:
         if not draft.page.give_back(-spare):
             draft.says_what_is_left_out = False
-        spare = max_tokens - counter.count(draft.text().whole)
+        text, spare = _spare(draft, max_tokens, counter)
+    return text
+
+
+def _spare(draft: Draft, max_tokens: int, counter: TokenCounter) -> tuple[Text, int]:
+    text = draft.text()
+    return text, max_tokens - counter.count(text.whole)
 
 
 def in_words(omitted: Mapping[str, int]) -> str:

@@ -62,7 +62,7 @@ class Page:
                 misses = 0
                 continue
             self._missed.append(offer)
-            misses = 0 if offer.otherwise and self._put(offer.otherwise) else misses + 1
+            misses = 0 if offer.otherwise and self._put(offer.otherwise()) else misses + 1
             if misses >= _PATIENCE:
                 return
 
@@ -154,8 +154,8 @@ class Page:
         if self.left is None:
             return parts, 0
         room = int((self.left - spent) * piece.share)
-        is_short = sum(len(text) for _, text in parts) <= room * LONG_TOKEN
-        if is_short and (cost := self._cost(piece, parts)) <= room:
+        text = "".join([text for _, text in parts])
+        if len(text) <= room * LONG_TOKEN and (cost := self._cost(piece, text)) <= room:
             return parts, cost
         if piece.long is None or room < _LEAST_CLIP:
             return None
@@ -171,14 +171,13 @@ class Page:
         while allowed >= _LEAST_CLIP // 2:
             head = self.counter.clip(value[: allowed * LONG_TOKEN], allowed)
             part = self.writer.part(slot, f"{head.rstrip()} … [{len(value) - len(head)} characters more]")
-            cost = self._cost(piece, [part])
+            cost = self._cost(piece, part[1])
             if cost <= room:
                 return [part], cost
             allowed -= max(1, cost - room)
         return None
 
-    def _cost(self, piece: Piece, parts: Sequence[Part]) -> int:
-        text = "".join(text for _, text in parts)
+    def _cost(self, piece: Piece, text: str) -> int:
         if piece.line in self.lines:
             return self.counter.count(text)
         return self.counter.count(f"{piece.opening}{text}{self.writer.frame.line_end}") + 1

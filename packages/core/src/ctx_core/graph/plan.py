@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctx_core.graph.model import RelationClass
@@ -14,7 +14,7 @@ from ctx_core.graph.text import Head, Part, Slot
 from ctx_core.graph.tiers import Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ctx_core.graph.model import Bundle, Node, Relation
     from ctx_core.graph.spine import Spine
@@ -59,7 +59,7 @@ class Offer(NamedTuple):
     """Pieces that go onto the page together or not at all; `otherwise` is what may go instead."""
 
     pieces: Sequence[Piece]
-    otherwise: Sequence[Piece] = ()
+    otherwise: Callable[[], Sequence[Piece]] | None = None
 
 
 class _Placed(NamedTuple):
@@ -84,7 +84,8 @@ class Plan:
         self.mode = order.mode
         self.tiers = order.tiers
         self.writer = writer
-        self._path = [_placed(Tier.L1, position, relation) for position, relation in enumerate(self.spine.relations)]
+        self.relations: dict[str, Relation] = {}
+        self._path = list(self._lines(self.spine.relations, tier=Tier.L1))
         root = self.bundle.root_node_id
         self._places = {root: LineKey(Tier.L0, 0, Head.OBJECTIVE, root)}
         for placed in self._path:
@@ -124,21 +125,17 @@ class Plan:
         return frozenset(self.spine.node_ids)
 
     @cached_property
-    def _beside(self) -> tuple[list[Relation], list[Relation]]:
-        """The relations that are not on the spine: those that state a reason, and those that do not."""
+    def _beside(self) -> list[Relation]:
         on_path = {relation.relation_id for relation in self.spine.relations}
-        others = [relation for relation in self.bundle.relations if relation.relation_id not in on_path]
-        return [r for r in others if is_explained(r)], [r for r in others if not is_explained(r)]
+        return [relation for relation in self.bundle.relations if relation.relation_id not in on_path]
 
     @cached_property
-    def _reasons(self) -> list[_Placed]:
-        ordered = by_salience(self._beside[0], self._depths)
-        return [_placed(Tier.L2, position, relation) for position, relation in enumerate(ordered)]
+    def _reasons(self) -> list[Relation]:
+        return by_salience(filter(is_explained, self._beside), self._depths)
 
     @cached_property
-    def _structure(self) -> list[_Placed]:
-        ordered = by_salience(self._beside[1], self._depths)
-        return [_placed(Tier.L2, position, relation) for position, relation in enumerate(ordered, len(self._reasons))]
+    def _structure(self) -> list[Relation]:
+        return by_salience(filterfalse(is_explained, self._beside), self._depths)
 
     @cached_property
     def _depths(self) -> dict[str, int]:
@@ -172,24 +169,24 @@ class Plan:
     def _blocker(self) -> Relation | None:
         """Return a constraint that gives its reason: one on the spine, or touching it, or else any."""
         spine, touched = self.spine.relations, self._on_spine
-        constraints = [relation for relation in self.bundle.relations if _blocks(relation)]
-        touching = (relation for relation in constraints if not touched.isdisjoint(_ends(relation)))
-        return next(chain(filter(_blocks, spine), touching, constraints), None)
+        touching = (relation for relation in self.bundle.relations if not touched.isdisjoint(_ends(relation)))
+        return next(filter(_blocks, chain(spine, touching, self.bundle.relations)), None)
 
     def _explained(self) -> Iterator[Offer]:
         """Offer the reasons beside the spine, then what they are about."""
-        yield from map(self._core, self._reasons)
-        yield from self._names(self._reasons)
-        yield from self._natures(self._reasons)
+        yield from map(self._core, self._lines(self._reasons))
+        yield from self._names(self._lines(self._reasons))
+        yield from self._natures(self._lines(self._reasons))
 
     def _unexplained(self) -> Iterator[Offer]:
         """Offer what else the reasons state, then relations without a reason, each with its ends named."""
-        yield from self._in_full(self._reasons)
-        for placed in self._structure:
+        yield from self._in_full(list(self._lines(self._reasons)))
+        structure = partial(self._lines, self._structure, first=len(self._reasons))
+        for placed in structure():
             self._place_ends(placed)
             names = [self._name(node_id) for node_id in _ends(placed.relation)]
             yield Offer([self._says(placed, self.writer.nature(placed.relation)), *names])
-        yield from self._in_full(self._structure)
+        yield from self._in_full(list(structure()))
 
     def _neighbours(self) -> Iterator[Offer]:
         """Offer nodes that no line mentioned so far."""
@@ -211,14 +208,17 @@ class Plan:
     def _core(self, placed: _Placed) -> Offer:
         """Offer why a relation is; a step of the spine whose reason does not fit is still shown by its type."""
         relation = placed.relation
-        bare = [self._says(placed, self.writer.nature(relation)[:1])]
+        is_step = placed.line.tier is Tier.L1
         if relation.rationale is not None:
-            pieces = [self._says(placed, long=(Slot.WHY, relation.rationale))]
+            long = Slot.WHY, relation.rationale
         elif relation.motivation is not None:
-            pieces = [self._says(placed, long=(Slot.MOTIVATION, relation.motivation))]
+            long = Slot.MOTIVATION, relation.motivation
         else:
-            pieces = bare
-        return Offer(pieces, bare if placed.line.tier is Tier.L1 else ())
+            return Offer(self._bare(placed))
+        return Offer([self._says(placed, long=long)], partial(self._bare, placed) if is_step else None)
+
+    def _bare(self, placed: _Placed) -> Sequence[Piece]:
+        return [self._says(placed, [self.writer.part(Slot.TYPE, placed.relation.relation_type)])]
 
     def _names(self, relations: Iterable[_Placed]) -> Iterator[Offer]:
         """Offer the titles of the nodes that relations join."""
@@ -273,15 +273,17 @@ class Plan:
     def _says(self, placed: _Placed, parts: Sequence[Part] = (), long: tuple[Slot, str] | None = None) -> Piece:
         return Piece(placed.line, self.writer.head(Head.RELATION, *_ends(placed.relation)), parts, long)
 
+    def _lines(self, relations: Iterable[Relation], *, tier: Tier = Tier.L2, first: int = 0) -> Iterator[_Placed]:
+        """Give relations the places of their lines, one by one: most budgets are full long before the last."""
+        for position, relation in enumerate(relations, first):
+            self.relations[relation.relation_id] = relation
+            yield _Placed(LineKey(tier, position, Head.RELATION, relation.relation_id), relation)
+
     def _place_ends(self, placed: _Placed) -> None:
         """Give each end of a relation that has no line yet its place right above the relation."""
         for node_id in _ends(placed.relation):
             line = LineKey(placed.line.tier, placed.line.position, Head.NODE, node_id)
             self._places.setdefault(node_id, line)
-
-
-def _placed(tier: Tier, position: int, relation: Relation) -> _Placed:
-    return _Placed(LineKey(tier, position, Head.RELATION, relation.relation_id), relation)
 
 
 def _ends(relation: Relation) -> tuple[str, str]:

@@ -50,7 +50,7 @@ class RenderedContext:
 
     Args:
         text: Every tier, joined; never more than `max_tokens` tokens.
-        tiers: The text of each tier that says something.
+        tiers: The text of each tier down to `max_tier`; empty where the tier says nothing.
         mode: The mode the render was made in; `mode_reason` says why.
         sections: The lines of `text` in order, each with the node or relation it shows.
         omitted: How many relations of each class, `nodes` and `details` the text does not show.
@@ -141,17 +141,16 @@ def render(
     counter = counter or TokenCounter()
     tiers, style = tiers_until(max_tier), _checked(bundle, max_tokens, focus, style)
     choice = resolve_mode(mode, bundle, max_tokens=max_tokens, focus=focus, endpoint=endpoint)
-    if mode == RehydrationMode.RESUME_FOCUSED:
-        tiers = tiers[:2]
+    written = tiers[:2] if mode == RehydrationMode.RESUME_FOCUSED else tiers
     with span("ctx.graph.render"):
         spine = find_spine(bundle, focus=focus)
-        order = Order(bundle=bundle, spine=spine, mode=choice.mode, tiers=tiers, style=style)
-        draft = fitting_draft(order, max_tokens, counter)
-        text, omitted = draft.text(), draft.omitted()
+        order = Order(bundle=bundle, spine=spine, mode=choice.mode, tiers=written, style=style)
+        draft, text = fitting_draft(order, max_tokens, counter)
+        omitted = draft.omitted()
     metric("ctx.graph.omitted", sum(omitted.values()), mode=choice.mode)
     return RenderedContext(
         text=text.whole,
-        tiers=text.tiers,
+        tiers={tier: text.tiers.get(tier, "") for tier in tiers},
         mode=choice.mode,
         mode_reason=choice.reason,
         sections=tuple(_section(line, text.whole[start:end], start, end) for line, start, end in text.spans),

@@ -33,21 +33,27 @@ _DOUBT: Final = 0.8
 
 
 def strength(relation: Relation) -> float:
-    """Return how well a relation is explained: from 0.1 (a bare structural one) to 8.5."""
-    total = _CLASSES[relation.semantic_class]
+    """Return how well a relation is explained: from 0.1 (a bare structural one) to 9.5."""
+    total, cause = _CLASSES[relation.semantic_class], relation.caused_by_node_id
     if relation.rationale is not None:
         total += _REASON
     if relation.motivation is not None:
         total += _PURPOSE
     # Spelled out, not looped over by name: this runs once for every relation of a render.
-    total += _STATEMENT * (
-        (relation.method is not None)
-        + (relation.evidence is not None)
-        + (relation.decision_id is not None)
-        + (relation.caused_by_node_id is not None)
-        + (relation.sequence is not None)
-    )
-    return total * _DOUBT if is_doubted(relation) else total
+    if relation.method is not None:
+        total += _STATEMENT
+    if relation.evidence is not None:
+        total += _STATEMENT
+    if relation.decision_id is not None:
+        total += _STATEMENT
+    if relation.sequence is not None:
+        total += _STATEMENT
+    if cause is not None:
+        total += _STATEMENT
+    if relation.confidence is not None and is_doubted(relation):
+        total *= _DOUBT
+    # Where it names its own source as its cause, it says that it continues what led there.
+    return total + _STATEMENT if cause == relation.source_node_id else total
 
 
 def is_doubted(relation: Relation) -> bool:
