@@ -96,6 +96,16 @@ def test_causes_that_point_at_the_root_are_followed_upstream():
     assert path(graph(*edges)) == ["pool>r", "lock>pool"]
 
 
+def test_a_chain_that_begins_midway_does_not_divert_the_path():
+    edges = [
+        ("r", "a", "causal", "why a", {"sequence": 1}),
+        ("a", "b", "causal", "why b", {"method": "log"}),
+        ("a", "x", "causal", "why x", {"sequence": 1}),
+        ("a", "y", "causal", "why y", {"sequence": 1}),
+    ]
+    assert path(graph(*edges)) == ["r>a", "a>b"]
+
+
 def test_upstream_too_a_named_cause_outweighs_a_stronger_class():
     edges = [
         ("part", "r", "causal", "why it rang", {"caused_by_node_id": "lock"}),

@@ -30,6 +30,7 @@ _CLASSES: Final[Mapping[str, float]] = {
     RelationClass.STRUCTURAL: 0.1,
 }
 _DOUBT: Final = 0.8
+_FIRST: Final = (0, 1)
 
 
 def strength(relation: Relation) -> float:
@@ -46,7 +47,7 @@ def strength(relation: Relation) -> float:
         total += _STATEMENT
     if relation.decision_id is not None:
         total += _STATEMENT
-    if relation.sequence is not None:
+    if relation.sequence is not None and not begins(relation):
         total += _STATEMENT
     if cause is not None:
         total += _STATEMENT
@@ -54,6 +55,11 @@ def strength(relation: Relation) -> float:
         total *= _DOUBT
     # Where it names its own source as its cause, it says that it continues what led there.
     return total + _STATEMENT if cause == relation.source_node_id else total
+
+
+def begins(relation: Relation) -> bool:
+    """Say whether a relation calls itself the first step of a chain; that speaks for it only where a path begins."""
+    return relation.sequence in _FIRST
 
 
 def is_doubted(relation: Relation) -> bool:

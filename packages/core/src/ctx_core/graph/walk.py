@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.graph.salience import strength
+from ctx_core.graph.salience import begins, strength
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -20,6 +20,7 @@ _Marks = Sequence[_Mark]
 # outweigh an endless chain of bare causal ones.
 _DISCOUNT: Final = 0.9
 _NEXT_STEP: Final = 2.0
+_FIRST_STEP: Final = 3.0
 _SAME_ORIGIN: Final = 1.0
 _NONE: Final = -1
 
@@ -88,8 +89,8 @@ class Walk:
 
     def entry(self, step: int) -> float:
         """Return what a path that begins with a step is worth, more if the relation says that it is the first."""
-        is_first = not self.upstream and self.relations[step].sequence in (0, 1)
-        return self._values[step] + _NEXT_STEP if is_first else self._values[step]
+        is_first = not self.upstream and begins(self.relations[step])
+        return self._values[step] + _FIRST_STEP if is_first else self._values[step]
 
     def path(self, step: int, visited: Collection[str]) -> list[int]:
         """Return the best path that begins with a step, up to the first node visited already."""
