@@ -28,9 +28,14 @@ _CELL: Final = {
     delimiter: re.compile(rf'(?:^|{re.escape(delimiter)})("(?:[^"]|"")*"|[^{re.escape(delimiter)}]*)')
     for delimiter in _DELIMITERS
 }
-_MAX_COLUMNS: Final = 60
-_SAMPLE: Final = 512
-"""Rows that tell how many cells a row has, and rows cut into cells at once."""
+_MAX_COLUMNS: Final = 32
+"""Columns that say how much a row differs from the others: 60 of them took 13 ms in 32 KB of numbers."""
+
+_SAMPLE: Final = 64
+"""Rows that tell how many cells a row has."""
+
+_CHUNK: Final = 512
+"""Rows that are cut into cells at once."""
 
 _GAP: Final = re.compile(r"\s{2,}|\t")
 
@@ -176,8 +181,8 @@ class _Columns:
         sample = self._rows[:: 1 + len(self._rows) // _SAMPLE]
         widths = sorted([len(_cells(row, self._delimiter)) for row in sample])
         texts: list[list[str]] = [[] for _ in range(min(widths[len(widths) // 2], _MAX_COLUMNS) if widths else 0)]
-        for start in range(0, len(self._rows), _SAMPLE):
-            columns = self._cut(self._rows[start : start + _SAMPLE], len(texts))
+        for start in range(0, len(self._rows), _CHUNK):
+            columns = self._cut(self._rows[start : start + _CHUNK], len(texts))
             for text, column in zip(texts, columns, strict=False):
                 text.append("\n".join(column))
         while texts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise, repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core.optimize.compressors.json.reader import SCALARS, Value
@@ -69,11 +70,11 @@ def columns_of(
         key: Writes a key.
         is_whole: Says whether objects are better written whole, in one cell each, than as a group.
     """
-    keys = _shared_keys(rows)
-    return [
-        Column(key(name), values=values, group=_group(values, key, is_whole))
-        for name, values in zip(keys, _transposed(rows, keys), strict=True)
-    ]
+    columns: list[Column] = []
+    for name, values in _transposed(rows, _shared_keys(rows)):
+        group = _group(values, key, is_whole)
+        columns.append(Column(key(name), group=group) if group else Column(key(name), values=values))
+    return columns
 
 
 def _group(
@@ -121,10 +122,15 @@ def _merge(shapes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(merged)
 
 
-def _transposed(rows: Sequence[Value | object], keys: tuple[str, ...]) -> Sequence[Sequence[Value | object]]:
-    if {len(row) if isinstance(row, dict) else 0 for row in rows} == {len(keys)}:
-        return [*zip(*[row.values() for row in rows if isinstance(row, dict)], strict=True)]
-    return [[row.get(key, ABSENT) if isinstance(row, dict) else ABSENT for row in rows] for key in keys]
+def _transposed(
+    rows: Sequence[Value | object], keys: tuple[str, ...]
+) -> Iterator[tuple[str, Sequence[Value | object]]]:
+    """Yield every key with its values."""
+    dicts = cast("Sequence[dict[str, Value]]", rows)
+    if {*map(type, rows)} == {dict} and {*map(len, dicts)} == {len(keys)}:
+        yield from ((key, [*map(itemgetter(key), dicts)]) for key in keys)
+    else:
+        yield from ((key, [row.get(key, ABSENT) if isinstance(row, dict) else ABSENT for row in rows]) for key in keys)
 
 
 def settle(columns: Sequence[Column], *, write: Callable[[Value | object, int], str]) -> list[Column]:

@@ -40,19 +40,20 @@ class JsonCrusher:
             return Compressed(text=fold_nesting(text))
         if not isinstance(document.value, (dict, list)):
             return Compressed(text=text)
-        is_natural = budget.max_tokens is None
-        whole = _whole(document, is_long=len(text) > _LONG, is_natural=is_natural, query=query)
+        is_natural, is_long = budget.max_tokens is None, len(text) > _LONG
+        form = Form(document.value, find_repeats=is_long, is_last=is_natural, query=query)
+        whole = _whole(document, form, is_long=is_long)
         if not budget.fits(whole.text):
-            return _part(document, budget, query, whole.text)
+            return _part(document, form, budget, query, price=_price(whole.text, budget))
         return whole if len(whole.text) < len(text) else Compressed(text=text)
 
 
-def _whole(document: Document, *, is_long: bool, is_natural: bool, query: str | None) -> Compressed:
-    form = Form(document.value, find_repeats=is_long, drop_ordinary=is_natural, query=query)
-    if is_natural:
-        document.value = None  # nothing asks for less of it
+def _whole(document: Document, form: Form, *, is_long: bool) -> Compressed:
     lines, omissions = write(form.lines, None)
+    if form.is_last:
+        form.lines.clear()
     body, names = "\n".join([*form.records, *lines]), {}
+    del lines
     if is_long:
         body, names = factor_prefixes(body, form.written)
     prefixes = [f"{name}={prefix}" for name, prefix in names.items()]
@@ -61,11 +62,17 @@ def _whole(document: Document, *, is_long: bool, is_natural: bool, query: str | 
     return Compressed(text=text, omissions=tuple(omissions))
 
 
-def _part(document: Document, budget: Budget, query: str | None, whole: str) -> Compressed:
+def _price(text: str, budget: Budget) -> float:
+    """Return about how many tokens a character of `text` takes."""
+    sample = text[:_COUNTED_CHARS]
+    return budget.counter.count(sample) / len(sample)
+
+
+def _part(document: Document, whole: Form, budget: Budget, query: str | None, *, price: float) -> Compressed:
     """Keep what matters most within the budget, or as little as can be said where even that is more."""
     max_tokens = budget.max_tokens or 0
-    form = Form(document.value, max_chars=max(80, min(400, max_tokens)))
-    price = budget.counter.count(whole[:_COUNTED_CHARS]) / len(whole[:_COUNTED_CHARS])
+    max_chars = max(80, min(400, max_tokens))
+    form = whole if whole.reads_in_parts(max_chars) else Form(document.value, max_chars=max_chars)
     units = ranked(form.lines, price=price, room=AMPLE * max_tokens, query=query)
     opening = first_line(form.used if max_tokens >= _LONG_BUDGET else frozenset(), is_lines=document.is_lines)
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final, cast
 from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.compressors.json import legend
 from ctx_core.optimize.compressors.json.columns import Column, columns_of, settle
-from ctx_core.optimize.compressors.json.layout import Line, Piece, Table, joined, wrapped
+from ctx_core.optimize.compressors.json.layout import Line, Piece, Table, joined, packed, wrapped
 from ctx_core.optimize.compressors.json.reader import SCALARS, Embedded, Pairs, Value, children
-from ctx_core.optimize.compressors.json.survey import Survey
+from ctx_core.optimize.compressors.json.survey import NO_REPETITION, Survey
 from ctx_core.optimize.compressors.json.words import ABSENT, CommaWords, Keys, Words
 from ctx_core.optimize.compressors.rows import odd_rows
 
@@ -34,6 +34,8 @@ _ODD_SHARE: Final = 0.5
 On public data every row that people asked for is among the first third of that order.
 """
 
+_SLICE: Final = 128
+
 _SAMPLE: Final = 12
 """Rows that decide whether a table's cells stand between commas or spaces."""
 
@@ -54,7 +56,8 @@ class Form:
     Args:
         root: The document.
         find_repeats: Say what the document repeats once.
-        drop_ordinary: Leave out of long tables the rows that differ from the others in nothing.
+        is_last: Nothing will ask for less: leave out of long tables the rows that differ from the others in nothing, and
+            let go of the document while writing it, because it takes up to ten times the memory of its text.
         max_chars: Cut longer strings in their middle, and make no table of objects that are longer than a few fields.
         query: What the reader wants to know.
     """
@@ -64,27 +67,26 @@ class Form:
         root: Value,
         *,
         find_repeats: bool = False,
-        drop_ordinary: bool = False,
+        is_last: bool = False,
         max_chars: int | None = None,
         query: str | None = None,
     ) -> None:
-        self._survey = Survey(root if find_repeats else None)
+        self._survey = Survey(root) if find_repeats else NO_REPETITION
         self._tags = 0
         self._words = Words(self._survey.texts.keys(), name=self._new_tag, max_chars=max_chars)
         self._comma_words = CommaWords(self._survey.texts.keys(), name=self._new_tag, max_chars=max_chars)
         self._plain_words = Words(max_chars=max_chars)
         self._plain_comma_words = CommaWords(max_chars=max_chars)
         self._keys = Keys()
-        self._has_tables = self._has_patterns = self._has_embedded = False
+        self._has_tables = self._has_patterns = self._has_embedded = self._has_wide_rows = False
         self._is_partial = max_chars is not None
-        self._drop_ordinary = drop_ordinary
+        self.is_last = is_last
         self._query = query
         self._written_objects: dict[int, str] = {}
         self._records: dict[tuple[str, ...], _Record | None] = {}
         self.lines = self._document(root)
         self.records = [f"{record.name}({record.heading})" for record in self._records.values() if record]
-        # What was written stands for the document, which takes up to ten times the memory of its text.
-        self._survey = Survey()
+        self._survey = NO_REPETITION
         self._records.clear()
 
     @property
@@ -111,6 +113,12 @@ class Form:
     def written(self) -> Iterator[object]:
         """Every distinct scalar that was written."""
         return chain(self._words, self._comma_words)
+
+    def reads_in_parts(self, max_chars: int) -> bool:
+        """Say whether each field and row can be read without the others, and none is longer than a budget should choose from."""
+        if self._tags or self.records or self._has_wide_rows:
+            return False
+        return all(len(value) <= max_chars for value in self.written if isinstance(value, str))
 
     def _new_tag(self) -> str:
         self._tags += 1
@@ -156,6 +164,8 @@ class Form:
 
     def _record(self, value: dict[str, Value]) -> str:
         """Write an object whose keys many others share by its values only; empty where it shares its keys with few."""
+        if not self._survey.has_shapes:
+            return ""
         keys = tuple(value)
         if keys not in self._records:
             self._records[keys] = self._new_record(value)
@@ -200,6 +210,13 @@ class Form:
         ]
 
     def _items(self, items: list[Value]) -> Sequence[Piece]:
+        if not self.is_last or len(items) <= _SLICE:
+            return self._pieces(items)
+        is_flat = SCALARS.issuperset(map(type, items))
+        written = chain.from_iterable(map(self._pieces, _drained(items)))
+        return [*(packed(cast("Iterator[str]", written)) if is_flat else written)]
+
+    def _pieces(self, items: list[Value]) -> Sequence[Piece]:
         words, block = self._words, self._block
         if SCALARS.issuperset(map(type, items)):
             return words.write_all(items)
@@ -231,7 +248,7 @@ class Form:
             return None
         kinds = set(map(type, items))
         if kinds == {dict}:
-            return self._table(f"{start}[{len(items)}]", items)
+            return self._table(f"{start}[{len(items)}]", items, items)
         if kinds != {list} or not all(items):
             return None
         rows = [*chain.from_iterable(cast("list[list[Value]]", items))]
@@ -239,40 +256,47 @@ class Form:
             return None
         sizes = [str(len(item)) for item in cast("list[list[Value]]", items)]
         size = sizes[0] if len(set(sizes)) == 1 else " ".join(sizes)
-        return self._table(f"{start}[{len(items)}][{size}]", rows)
+        return self._table(f"{start}[{len(items)}][{size}]", rows, items)
 
     def _keyed_table(self, start: str, members: dict[str, Value]) -> Table | None:
-        rows = [*members.values()]
-        if len(rows) < _MIN_ROWS or rows[0].__class__ is not dict or set(map(type, rows)) != {dict}:
+        if len(members) < _MIN_ROWS or any(value.__class__ is not dict for value in members.values()):
             return None
-        return self._table(f"{start}{{{len(rows)}}}", rows, Column("KEY", [*members]))
+        return self._table(f"{start}{{{len(members)}}}", [*members.values()], members, Column("KEY", [*members]))
 
-    def _table(self, start: str, rows: Sequence[Value], *names: Column) -> Table | None:
+    def _table(
+        self, start: str, rows: list[Value], source: list[Value] | dict[str, Value], *names: Column
+    ) -> Table | None:
+        """Write the objects `rows`, which `source` holds, one a line; None where they have too little in common."""
         columns = columns_of(rows, key=self._keys.__getitem__, is_whole=self._are_written_whole)
         if not columns:
             return None
-        columns = [*names, *columns]
+        columns, total = [*names, *columns], len(rows)
         words, separator = self._words, " "
         if len(columns) > 1 and _prefers_commas(rows):
             words, separator = self._comma_words, ","
+        if self.is_last:
+            rows.clear()
+            source.clear()
         kept = settle(columns, write=lambda value, uses: self._constant(value, words, uses))
         heading = separator.join([column.heading(separator) for column in columns])
         self._has_tables = True
         self._has_patterns = self._has_patterns or "~" in heading
         # Members of an object have names to be looked up by; items of an array are instances.
-        places = range(len(rows)) if names else self._places(kept, words, len(rows))
-        if len(places) < len(rows):
+        places = range(total) if names else self._places(kept, words, total)
+        if len(places) < total:
             for column in kept:
                 column.values = [column.values[place] for place in places]
         cells = self._cells(kept, words)
         written = [*map(separator.join, zip(*cells, strict=True))]
-        if self._is_partial and sum(map(len, written)) > _MAX_ROW * len(written):
-            return None
-        return Table(f"{start}({heading})", written, cells, places, len(rows))
+        if sum(map(len, written)) > _MAX_ROW * len(written):
+            if self._is_partial:
+                return None
+            self._has_wide_rows = True
+        return Table(f"{start}({heading})", written, [] if self.is_last else cells, places, total)
 
     def _places(self, columns: Sequence[Column], words: Words, total: int) -> Sequence[int]:
         """Return the numbers of the rows to write: all of them, or of a long table those that differ from the rest."""
-        if not self._drop_ordinary or total < _LONG_TABLE:
+        if not self.is_last or total < _LONG_TABLE:
             return range(total)
         scalars = [column for column in columns if _holds_scalars(column)]
         preview = partial(self._preview, words=words)
@@ -305,6 +329,14 @@ class Form:
         """Say whether a column of objects is mostly references."""
         numbers = {self._survey.number(cast("Value", value)) for value in values}
         return None not in numbers and 1 < len(numbers) <= len(values) // 2
+
+
+def _drained(items: list[Value]) -> Iterator[list[Value]]:
+    """Yield the items some at once, and let go of them."""
+    for start in range(0, len(items), _SLICE):
+        some = items[start : start + _SLICE]
+        items[start : start + _SLICE] = [None] * len(some)
+        yield some
 
 
 def _holds_scalars(column: Column) -> bool:

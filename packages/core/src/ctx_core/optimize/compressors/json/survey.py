@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.optimize.compressors.json.reader import SCALARS, Pairs, Value, children
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable
+    from collections.abc import Collection, Hashable, Iterator
 
 _MIN_LEAVES: Final = 4
 """Smaller objects cost no more than a reference to them."""
@@ -21,6 +21,9 @@ _MIN_ALIKE: Final = 3
 """Fewer objects of one shape cost no more than the shape's own line."""
 
 
+_SLICE: Final = 128
+
+
 class Survey:
     """The repetitions of one document.
 
@@ -29,20 +32,25 @@ class Survey:
     """
 
     def __init__(self, root: Value = None) -> None:
-        # What says how many members of a node follow, and their keys, is a number below those of objects and truth values.
+        # What says how many members of a node follow, and their keys, is below the numbers of objects and truth values.
         self._kinds: defaultdict[Hashable, int] = defaultdict(count(-1, -1).__next__)
         self._interned: dict[tuple[Value | int, ...], int] = {}
         self._number: dict[int, int] = {}
         self._shapes: dict[tuple[str, ...], list[dict[str, Value]]] = {}
         self._again: list[int] = []
         self._long: list[str] = []
-        if root is not None:
-            self._intern(root, [])
-            self._interned.clear()
+        for node in _slices(root) if isinstance(root, list) else [root] if isinstance(root, dict) else ():
+            self._intern(node, [])
+        self._interned.clear()
         self._shapes = {keys: found for keys, found in self._shapes.items() if len(found) >= _MIN_ALIKE}
         self._repeated = {*self._again}
         self.texts = {text: uses for text, uses in Counter(self._long).items() if uses > 1}
         self._long.clear()
+
+    @property
+    def has_shapes(self) -> bool:
+        """Whether some objects are alike."""
+        return bool(self._shapes)
 
     def number(self, value: Value) -> int | None:
         """Return the number that an object shares with its equals; None for small ones."""
@@ -72,21 +80,24 @@ class Survey:
         if leaves < _MIN_LEAVES or not isinstance(node, dict):
             around += own
             return leaves
-        number, is_new = self._numbered(node, tuple(own), leaves)
-        if not is_new:
+        number = self._number[id(node)] = self._interned.setdefault(tuple(own), id(node))
+        if number != id(node):
             # What stands inside a repetition is not written again.
             self._long[texts_before:] = ()
             self._again[repeats_before:] = (number,)
+        elif len(node) >= _MIN_LEAVES and leaves <= 2 * len(node):
+            self._shapes.setdefault(tuple(node), []).append(node)
         around.append(number)
         return leaves
 
-    def _numbered(self, node: dict[str, Value], shape: tuple[Value | int, ...], leaves: int) -> tuple[int, bool]:
-        # Numbers begin at 2, because False and True equal 0 and 1.
-        new = len(self._interned) + 2
-        number = self._number[id(node)] = self._interned.setdefault(shape, new)
-        if number == new and len(node) >= _MIN_LEAVES and leaves <= 2 * len(node):
-            self._shapes.setdefault(tuple(node), []).append(node)
-        return number, number == new
+
+NO_REPETITION: Final = Survey()
+
+
+def _slices(items: list[Value]) -> Iterator[list[Value]]:
+    """Yield the outermost array piece by piece: what tells its equals apart would be as long as itself."""
+    for start in range(0, len(items), _SLICE):
+        yield items[start : start + _SLICE]
 
 
 def _parted(node: Value) -> tuple[Hashable, Collection[Value]]:
