@@ -39,3 +39,8 @@ class Detection:
 
 COMPACT_JSON: Final = "#json"
 """First characters of JSON in the compact form; such a text is JSON that is as short as it gets without loss."""
+
+
+def holds_compact_json(text: str) -> bool:
+    """Say whether some of `text` is in the compact form: a line begins as it does."""
+    return text.startswith(COMPACT_JSON) or f"\n{COMPACT_JSON}" in text

@@ -20,7 +20,7 @@ from ctx_core.optimize.ccr import (
     without_hints,
 )
 from ctx_core.optimize.compressors.base import Omission
-from ctx_core.optimize.content import COMPACT_JSON, ContentType, Detection
+from ctx_core.optimize.content import ContentType, Detection, holds_compact_json
 from ctx_core.optimize.dispatch import reads_the_same
 from ctx_core.optimize.draft import Assignment, Draft
 from ctx_core.optimize.many import allot
@@ -119,7 +119,7 @@ class ContextOptimizer:
             return self._untouched(text, tokens, content_type)
         # What looks like a hint and leaves no room for anything else is content.
         carried = [line for line in hints_in(text) if self._leaves_room(line, max_tokens)]
-        if carried and max_tokens is None:
+        if max_tokens is None and (carried or holds_compact_json(text)):
             return self._untouched(text, tokens, content_type)
         with telemetry.span("ctx.optimize"):
             work = Assignment(
@@ -233,8 +233,8 @@ class ContextOptimizer:
         """Draft until another round would change nothing: what is lossless bears no hint that says it was here before."""
         draft = work.draft()
         for _ in range(_MAX_ROUNDS if work.max_tokens is None else 0):
-            # The compact form of JSON comes back as it is.
-            if draft.omissions or draft.tokens > _WORTH_IT * work.tokens or draft.text.startswith(COMPACT_JSON):
+            # What holds the compact form of JSON comes back as it is.
+            if draft.omissions or draft.tokens > _WORTH_IT * work.tokens or holds_compact_json(draft.text):
                 break
             parts = self._parts(draft.text, None)
             if reads_the_same(work.parts, parts):

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core.optimize.content import COMPACT_JSON, ContentType, Detection
+from ctx_core.optimize.json_parts import json_pieces
 from ctx_core.optimize.rules.logs import STAMPED
 
 if TYPE_CHECKING:
@@ -22,11 +23,7 @@ _MAX_SPOKEN_CHARS: Final = 2_000
 _LOOKED_AT: Final = 4_000
 
 _FENCE: Final = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})([^\n`]*)\n", re.MULTILINE)
-_JSON_OPEN: Final = re.compile(r"[\[{]\s*[\"\[{\d\-]")
-# What stands before a JSON value on its line: nothing, or words that introduce it.
-_JSON_LEAD: Final = re.compile(r"[ \t]*\Z|.*[:=] \Z")
 _MAY_HOLD_JSON: Final = frozenset((ContentType.TEXT, ContentType.LOG, ContentType.CONFIG))
-_MAX_JSON_TRIES: Final = 16
 # An alarm among lines of another kind, such as the last words of a command that printed a diff. Nothing that code would say.
 _ALARM_WORDS: Final = ("ERROR", "FATAL", "CRITICAL", "SEVERE", "PANIC", "FAILURE")
 _ALARM: Final = re.compile(
@@ -85,7 +82,11 @@ def segments(text: str, kind: ContentType = ContentType.TEXT) -> list[Segment]:
     """
     if kind is ContentType.JSON and text:
         unwrapped = _unwrapped(text)
-        return [Segment(text=text)] if unwrapped is text else segments(unwrapped)
+        if unwrapped is not text:
+            return segments(unwrapped)
+        if text.startswith(COMPACT_JSON):
+            return [Segment(text=text)]
+        return [part for part in _around_json(text) if part.text]
     parts = [part for block in _blocks(text) for part in _of_block(block, kind)]
     return [part for part in parts if part.text]
 
@@ -168,26 +169,13 @@ def _pasted(text: str, kind: ContentType, *, is_first: bool, is_last: bool) -> I
 
 
 def _around_json(text: str) -> Iterator[Segment]:
-    """Yield long JSON values that stand between other lines on their own."""
-    done = position = tries = 0
-    decoder = json.JSONDecoder()
-    skip = len(text) < _MIN_PART or text[:1] in "[{" or STAMPED.match(text) is not None
-    while not skip and tries < _MAX_JSON_TRIES and (match := _JSON_OPEN.search(text, position)) is not None:
-        start = match.start()
-        position = start + 1
-        if not _JSON_LEAD.match(text[max(text.rfind("\n", 0, start) + 1, start - 200) : start]):
-            continue
-        tries += 1
-        try:
-            _, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            continue
-        position = end
-        if end - start >= _MIN_PART:
-            yield Segment(text=text[done:start])
-            yield Segment(text=text[start:end], detection=_DETECTED["json"])
-            done, tries = end, 0
-    yield Segment(text=text[done:])
+    """Yield long JSON documents that stand between other lines on their own."""
+    if len(text) < _MIN_PART or STAMPED.match(text):
+        yield Segment(text=text)
+        return
+    for piece, is_json in json_pieces(text):
+        is_short = len(piece) <= _MAX_SPOKEN_CHARS and piece is not text
+        yield Segment(text=piece, detection=_DETECTED["json"] if is_json else _LABEL if is_short else None)
 
 
 def _around_alarms(text: str) -> Iterator[Segment]:
