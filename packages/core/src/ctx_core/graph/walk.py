@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.graph.salience import begins, strength
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from ctx_core.graph.model import Relation
 
@@ -36,13 +36,13 @@ class Steps:
         self.sources = [relation.source_node_id for relation in relations]
         self.targets = [relation.target_node_id for relation in relations]
         self.strengths = [strength(relation) for relation in relations]
-        self.weakest_first = sorted(range(len(relations)), key=self.strengths.__getitem__, reverse=True)[::-1]
+        self.weakest_first = sorted(range(len(relations) - 1, -1, -1), key=self.strengths.__getitem__)
         causes = [relation.caused_by_node_id for relation in relations]
         decisions = [relation.decision_id and f"decision {relation.decision_id}" for relation in relations]
         sequences = [relation.sequence for relation in relations]
         next_ones = [None if sequence is None else sequence + 1 for sequence in sequences]
-        named_causes = set(causes)
-        origins = [source if source in named_causes else None for source in self.sources]
+        named = set(causes) - {None}
+        origins = [source if source in named else None for source in self.sources] if named else []
         # One relation continues another if it bears a mark that the other leaves.
         self.left = _stated(origins, causes, decisions, next_ones)
         self.borne = _stated(causes, decisions, sequences)
@@ -63,11 +63,11 @@ class Walk:
             node_id = near[step]
             weaker[step] = strongest.get(node_id, _NONE)
             strongest[node_id] = step
-        self._following = [_NONE] * len(near)
         # One more than there are steps: no step at all is worth nothing.
         self._values = [0.0] * (len(near) + 1)
+        # What comes next: the best step from a node, but for the steps that another one says to continue.
         self._best: dict[str, int] = {}
-        self._marked: dict[str, dict[_Mark, int]] = {}
+        self._detours: dict[int, int] = {}
 
     def leaving(self, node_id: str) -> Iterator[int]:
         """Yield the steps from a node, the strongest first."""
@@ -81,11 +81,33 @@ class Walk:
 
         With a goal, only steps on a path to it count. No path enters a closed node.
         """
-        self._best, self._marked = {}, {}
-        first: list[int] = []
+        # One loop with all it needs at hand: it sees every relation, and is a third of the cost of a render.
+        far, strengths, values, weaker = self.far, self.strengths, self._values, self._weaker
+        best, detours = self._best, self._detours = {}, {}
+        marked: dict[str, dict[_Mark, int]] = {}
+        settled: list[int] = []
         for node_id in self._finished(start, goal, closed):
-            first = self._settled(node_id, goal)
-        return first
+            settled, top = [], _NONE
+            step = self._strongest.get(node_id, _NONE)
+            while step != _NONE:
+                end = far[step]
+                after = best.get(end)
+                if after is not None and (goal is None or after != _NONE or end == goal):
+                    worth = values[after]
+                    if end in marked:
+                        for column in self._wanted:
+                            if column[step] in marked[end]:
+                                detours[step], worth = self._linked(step, after, marked[end])
+                                break
+                    values[step] = value = strengths[step] + _DISCOUNT * worth
+                    settled.append(step)
+                    if value > values[top]:
+                        top = step
+                step = weaker[step]
+            best[node_id] = top
+            if ways := self._by_mark(settled):
+                marked[node_id] = ways
+        return settled
 
     def entry(self, step: int) -> float:
         """Return what a path that begins with a step is worth, more if the relation says that it is the first."""
@@ -97,7 +119,7 @@ class Walk:
         path: list[int] = []
         while step != _NONE and self.far[step] not in visited:
             path.append(step)
-            step = self._following[step]
+            step = self._detours.get(step, self._best[self.far[step]])
         return path
 
     def _finished(self, start: str, goal: str | None, closed: Collection[str]) -> Iterator[str]:
@@ -120,40 +142,15 @@ class Walk:
                 path.append(node_id)
                 ahead += weaker[step], _NONE if node_id == goal else strongest.get(node_id, _NONE)
 
-    def _settled(self, node_id: str, goal: str | None) -> list[int]:
-        """Set what the steps from a node are worth; return them, less those that close a cycle or miss the goal."""
-        # One loop with all it needs at hand: it sees every relation twice, and is a third of the cost of a render.
-        far, values, best, marked, wanted = self.far, self._values, self._best, self._marked, self._wanted
-        following, strengths, weaker, marks = self._following, self.strengths, self._weaker, self._marks
-        settled: list[int] = []
-        own: dict[_Mark, int] = {}
-        top = _NONE
-        step = self._strongest.get(node_id, _NONE)
-        while step != _NONE:
-            end = far[step]
-            after = best.get(end)
-            if after is not None and (goal is None or after != _NONE or end == goal):
-                worth = values[after]
-                if end in marked:
-                    ways = marked[end]
-                    for column in wanted:
-                        if column[step] in ways:
-                            after, worth = self._linked(step, after, ways)
-                            break
-                following[step] = after
-                values[step] = value = strengths[step] + _DISCOUNT * worth
-                settled.append(step)
-                if value > values[top]:
-                    top = step
-                for column in marks:
-                    mark = column[step]
-                    if mark is not None and (mark not in own or value > values[own[mark]]):
-                        own[mark] = step
-            step = weaker[step]
-        best[node_id] = top
-        if own:
-            marked[node_id] = own
-        return settled
+    def _by_mark(self, steps: Iterable[int]) -> dict[_Mark, int]:
+        """Return the best of some steps for each mark that they bear."""
+        values, ways = self._values, {}
+        for column in self._marks:
+            for step in steps:
+                mark = column[step]
+                if mark is not None and (mark not in ways or values[step] > values[ways[mark]]):
+                    ways[mark] = step
+        return ways
 
     def _linked(self, step: int, best: int, ways: Mapping[_Mark, int]) -> tuple[int, float]:
         """Return what to take after a step, and its worth: the best way on, or one that says that it continues the step."""
