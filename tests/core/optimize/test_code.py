@@ -274,6 +274,55 @@ def test_over_budget_a_function_that_fails_outlives_those_that_do_not():
     assert COUNT(result.text) <= 300
 
 
+DOCK_TSX = """\
+import { useState } from 'react';
+
+export function Dock({ ships }: Props) {
+  const [open, setOpen] = useState(false);
+  const toggle = () => setOpen(!open);
+  return <ul onClick={toggle}>{ships.map((ship) => <li key={ship}>{ship}</li>)}</ul>;
+}
+
+function Rope(props: RopeProps) {
+  const length = props.length * 2;
+  return <Line length={length} colour={props.colour} />;
+}
+"""
+DOCK_CPP = """\
+namespace docks {
+
+class Dock : public Place {
+ public:
+  int moor(const std::string &ship) {
+    auto rope = find_a_rope_that_is_long_enough(ship);
+    return tie(rope, ship);
+  }
+};
+
+}  // namespace docks
+"""
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "head"),
+    [
+        ("typescript", DOCK_TSX, "export function Dock({ ships }: Props) {\n  // … 3 lines\n}"),
+        ("c", DOCK_CPP, "  int moor(const std::string &ship) {\n    // … 2 lines\n  }"),
+    ],
+)
+def test_a_dialect_is_told_by_its_text(language, source, head):
+    assert head in compress(source, language).text
+
+
+@pytest.mark.parametrize("mark", ["\t", "→", ": "])
+def test_a_listing_with_line_numbers_keeps_the_numbers_of_what_stays(mark):
+    rows = [f"{n:6}{mark}{row}" for n, row in enumerate(PYTHON.splitlines(), start=1)]
+    shown = compress("\n".join(rows), "python").text.split("\n")
+    assert rows[PYTHON.splitlines().index("    def total(self) -> decimal.Decimal:")] in shown
+    assert rows[PYTHON.splitlines().index('RATES = {"EUR": 1.0, "USD": 1.1}')] in shown
+    assert not any("amount += item.price" in row for row in shown)
+
+
 def test_long_strings_and_collections_are_shortened():
     source = (
         'SCRIPT = """\\\n'

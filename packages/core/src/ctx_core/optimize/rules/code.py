@@ -20,7 +20,7 @@ _INTERPRETERS: Final = {
     "node": "javascript",
     "deno": "typescript",
 }
-_NUMBERED: Final = re.compile(r"\s*(\d+)(?:\t|→|\s\|\s|:\s?| {2}|$)")
+_NUMBERED: Final = re.compile(r"\s*(\d{1,9})(?:\t|→|\s\|\s|:\s?| {2}|$)")
 _LOOKS: Final = re.compile(
     r".*(?:[{};(,\[]|\)|\):|:|\"\"\")\s*$|\s{2,}\S|\s*(?://|/\*|\*|#|--)|@\w|[\w.]+ = \S|[\w.]+\(.*\)\s*$"
 )
@@ -31,7 +31,7 @@ def code(sample: Sample) -> Detection | None:
     if shebang := _SHEBANG.match(sample.head):
         name = shebang.group(1)
         return Detection(content_type=ContentType.CODE, language=_INTERPRETERS.get(name, name))
-    lines = _without_numbers([*sample.lines[:48], *sample.lines[48:][-16:]])
+    lines = without_numbers([*sample.lines[:48], *sample.lines[48:][-16:]])
     looks = sum(1 for line in lines if _LOOKS.match(line))
     if looks < 0.2 * len(lines):
         return None
@@ -56,8 +56,11 @@ def code(sample: Sample) -> Detection | None:
     return None
 
 
-def _without_numbers(lines: Sequence[str]) -> Sequence[str]:
-    """Drop the line numbers that a viewer puts before lines, if they count up by one."""
-    numbers = [int(match[1]) for line in lines if (match := _NUMBERED.match(line))]
+def without_numbers(lines: Sequence[str]) -> Sequence[str]:
+    """Drop the line numbers that a viewer puts before lines, if they count up by one; `lines` itself if there are none."""
+    heads = [_NUMBERED.match(line) for line in lines]
+    numbers = [int(head[1]) for head in heads if head]
     steps = sum(1 for before, after in pairwise(numbers) if after == before + 1)
-    return [_NUMBERED.sub("", line, count=1) for line in lines] if steps >= max(2, 0.6 * len(lines)) else lines
+    if steps < max(2, 0.6 * len(lines)):
+        return lines
+    return [line[head.end() :] if head else line for line, head in zip(lines, heads, strict=True)]

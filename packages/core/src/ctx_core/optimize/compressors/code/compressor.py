@@ -11,6 +11,7 @@ from ctx_core.optimize.compressors.code.grammars import grammar_for
 from ctx_core.optimize.compressors.code.layout import read_layout
 from ctx_core.optimize.compressors.code.syntax import read_outline
 from ctx_core.optimize.compressors.relevance import hits, query_terms
+from ctx_core.optimize.rules.code import without_numbers
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class CodeCompressor:
         """
         if budget.max_tokens is not None and budget.fits(text):
             return Compressed(text=text)
-        grammar = grammar_for(self.language)
+        grammar = grammar_for(self.language, text)
         outline, parsed = _outlined(text, grammar)
         terms = query_terms(query)
         if budget.max_tokens is not None:
@@ -65,13 +66,17 @@ class CodeCompressor:
 
 
 def _outlined(text: str, grammar: Grammar | None) -> tuple[Outline, bool]:
-    """Read the outline; also say whether the text parsed without an error."""
+    """Read the outline; also say whether the text parsed without an error. Line numbers of a viewer are read past, and shown."""
     rows = text.split("\n")
+    bare = [*without_numbers(rows)]
     if grammar is None or max(map(len, rows)) > _MAX_ROW_CHARS:
-        return read_layout(rows), False
-    source = text.encode("utf-8", "surrogatepass")
-    root = grammar.parse(source).root_node
-    return read_outline(source, rows, grammar, root), not root.has_error
+        outline, parsed = read_layout(bare), False
+    else:
+        source = "\n".join(bare).encode("utf-8", "surrogatepass")
+        root = grammar.parse(source).root_node
+        outline, parsed = read_outline(source, bare, grammar, root), bare == rows and not root.has_error
+    outline.rows = rows
+    return outline, parsed
 
 
 def _shown(outline: Outline, dropped: bytearray) -> Compressed:
