@@ -152,7 +152,7 @@ def is_alarm(text: str) -> bool:
 
 def _may_be_alarm(text: str) -> bool:
     lowered = text.lower()
-    return any(stem in lowered for stem in _ALARM_STEMS)
+    return any(map(lowered.__contains__, _ALARM_STEMS))
 
 
 def alarms(texts: Sequence[str]) -> list[int]:

@@ -8,7 +8,7 @@ from itertools import pairwise, repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, cast
 
-from ctx_core.optimize.compressors.json.reader import SCALARS, Value
+from ctx_core.optimize.compressors.json.reader import SCALARS, Object, Value
 from ctx_core.optimize.compressors.json.words import ABSENT
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MIN_FILL: Final = 0.6
 """Objects that share fewer of their members than this make no table."""
 
-_GROUPS: Final = frozenset({dict, type(ABSENT)})
+_GROUPS: Final = frozenset({Object, type(ABSENT)})
 _MIN_SOURCE: Final = 3
 _NAME: Final = re.compile(r"[\w.-]+")
 # An identifier stays whole, for a reader to quote; an address or a sentence around identifiers need not.
@@ -84,19 +84,19 @@ def _group(
 ) -> list[Column]:
     if not set(map(type, values)) <= _GROUPS:
         return []
-    present = [value for value in values if value is not ABSENT]
-    if not all(present) or is_whole(present):
+    present = [value for value in values if isinstance(value, Object)]
+    if not all(value.keys for value in present) or is_whole(present):
         return []
     return columns_of(values, key=key, is_whole=is_whole)
 
 
 def _shared_keys(rows: Sequence[Value | object]) -> tuple[str, ...]:
     """Return one key order that every object follows; empty where there is none, or the objects differ too much."""
-    shapes = {tuple(row) for row in rows if isinstance(row, dict)}
+    shapes = {row.keys for row in rows if isinstance(row, Object)}
     if len(shapes) == 1:
         return next(iter(shapes))
     merged = _merge(sorted(shapes, key=lambda shape: (-len(shape), shape)))
-    fill = sum(len(row) for row in rows if isinstance(row, dict)) / (len(merged) * len(rows) or 1)
+    fill = sum(len(row.keys) for row in rows if isinstance(row, Object)) / (len(merged) * len(rows) or 1)
     place = {key: index for index, key in enumerate(merged)}
     in_order = all(all(place[a] < place[b] for a, b in pairwise(shape)) for shape in shapes)
     return merged if in_order and fill >= _MIN_FILL else ()
@@ -126,11 +126,16 @@ def _transposed(
     rows: Sequence[Value | object], keys: tuple[str, ...]
 ) -> Iterator[tuple[str, Sequence[Value | object]]]:
     """Yield every key with its values."""
-    dicts = cast("Sequence[dict[str, Value]]", rows)
-    if {*map(type, rows)} == {dict} and {*map(len, dicts)} == {len(keys)}:
-        yield from ((key, [*map(itemgetter(key), dicts)]) for key in keys)
-    else:
-        yield from ((key, [row.get(key, ABSENT) if isinstance(row, dict) else ABSENT for row in rows]) for key in keys)
+    shapes = {row.keys if isinstance(row, Object) else () for row in rows}
+    for key in keys:
+        places = {shape: shape.index(key) + 1 for shape in shapes if key in shape}
+        if len(shapes) == 1:
+            yield key, [*map(itemgetter(places[keys]), cast("Sequence[Object]", rows))]
+        else:
+            yield (
+                key,
+                [row[places[row.keys]] if isinstance(row, Object) and row.keys in places else ABSENT for row in rows],
+            )
 
 
 def settle(columns: Sequence[Column], *, write: Callable[[Value | object, int], str]) -> list[Column]:

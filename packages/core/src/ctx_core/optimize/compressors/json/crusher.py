@@ -12,7 +12,7 @@ from ctx_core.optimize.compressors.json.legend import PREFIX, first_line
 from ctx_core.optimize.compressors.json.nesting import fold_nesting
 from ctx_core.optimize.compressors.json.pick import pick, ranked, write
 from ctx_core.optimize.compressors.json.prefixes import factor_prefixes
-from ctx_core.optimize.compressors.json.reader import Document, read
+from ctx_core.optimize.compressors.json.reader import Document, Object, read
 from ctx_core.optimize.compressors.rows import AMPLE
 from ctx_core.optimize.compressors.table import Grid, within
 from ctx_core.optimize.content import COMPACT_JSON
@@ -38,7 +38,7 @@ class JsonCrusher:
         document = read(text)
         if document is None:
             return Compressed(text=fold_nesting(text))
-        if not isinstance(document.value, (dict, list)):
+        if not isinstance(document.value, (Object, list)):
             return Compressed(text=text)
         is_natural, is_long = budget.max_tokens is None, len(text) > _LONG
         form = Form(document.value, find_repeats=is_long, is_last=is_natural, query=query)

@@ -11,7 +11,7 @@ from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.compressors.json import legend
 from ctx_core.optimize.compressors.json.columns import Column, columns_of, settle
 from ctx_core.optimize.compressors.json.layout import Line, Piece, Table, joined, packed, wrapped
-from ctx_core.optimize.compressors.json.reader import SCALARS, Embedded, Pairs, Value, children
+from ctx_core.optimize.compressors.json.reader import SCALARS, Embedded, Members, Object, Pairs, Value, children
 from ctx_core.optimize.compressors.json.survey import NO_REPETITION, Survey
 from ctx_core.optimize.compressors.json.words import ABSENT, CommaWords, Keys, Words
 from ctx_core.optimize.compressors.rows import odd_rows
@@ -19,7 +19,7 @@ from ctx_core.optimize.compressors.rows import odd_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_CONTAINERS: Final = frozenset({dict, list, Pairs, Embedded})
+_CONTAINERS: Final = frozenset({Object, list, Pairs, Embedded})
 
 _MIN_ROWS: Final = 2
 
@@ -125,18 +125,18 @@ class Form:
         return str(self._tags)
 
     def _document(self, root: Value) -> list[Line]:
-        if isinstance(root, dict):
+        if isinstance(root, Object):
             table = self._keyed_table("", root)
-            return [table] if table else joined(self._fields(root.items()))
+            return [table] if table else joined(self._fields(root))
         return joined([self._block("", root)])
 
     # One value in one line -------------------------------------------------
 
     def _inline(self, value: Value | object) -> str:
         """Write any value within a line."""
-        if isinstance(value, dict):
+        if isinstance(value, Object):
             tag, is_known = self._reference(value)
-            return tag if is_known else f"{tag}{self._record(value) or self._inline_object(value.items())}"
+            return tag if is_known else f"{tag}{self._record(value) or self._inline_object(value)}"
         if isinstance(value, Pairs):
             return self._inline_object(value)
         if isinstance(value, Embedded):
@@ -147,26 +147,26 @@ class Form:
             return f"[{' '.join([words[x] if x.__class__ in SCALARS else self._inline(x) for x in value])}]"
         return self._words[value]
 
-    def _inline_object(self, members: Iterable[tuple[str, Value]]) -> str:
-        words, keys = self._words, self._keys
+    def _inline_object(self, value: Members) -> str:
+        words, keys, members = self._words, self._keys, zip(value.keys, value.values, strict=True)
         fields = [f"{keys[key]}={words[x] if x.__class__ in SCALARS else self._inline(x)}" for key, x in members]
         return f"{{{' '.join(fields)}}}"
 
-    def _reference(self, value: dict[str, Value]) -> tuple[str, bool]:
+    def _reference(self, value: Object) -> tuple[str, bool]:
         """Return the tag of an object that stands in the document more than once, and whether it was already written."""
-        if not self._survey.is_repeated(value):
+        number = self._survey.number(value)
+        if number not in self._survey.repeated:
             return "", False
-        number = self._survey.number(value) or 0
         if number in self._written_objects:
             return f"*{self._written_objects[number]}", True
         self._written_objects[number] = self._new_tag()
         return f"&{self._written_objects[number]}", False
 
-    def _record(self, value: dict[str, Value]) -> str:
+    def _record(self, value: Object) -> str:
         """Write an object whose keys many others share by its values only; empty where it shares its keys with few."""
-        if not self._survey.has_shapes:
+        if not self._survey.shapes:
             return ""
-        keys = tuple(value)
+        keys = value.keys
         if keys not in self._records:
             self._records[keys] = self._new_record(value)
         record = self._records[keys]
@@ -177,8 +177,8 @@ class Form:
             return ""
         return f"{record.name}({' '.join([self._inline(column.values[row]) for column in record.columns])})"
 
-    def _new_record(self, value: dict[str, Value]) -> _Record | None:
-        alike = self._survey.alike(value)
+    def _new_record(self, value: Object) -> _Record | None:
+        alike = self._survey.shapes.get(value.keys, [])
         columns = columns_of(alike, key=self._keys.__getitem__, is_whole=self._are_written_whole)
         if not columns:
             return None
@@ -202,11 +202,11 @@ class Form:
 
     # One value in lines of its own -----------------------------------------
 
-    def _fields(self, members: Iterable[tuple[str, Value]]) -> list[Piece]:
+    def _fields(self, value: Members) -> list[Piece]:
         words, keys, block = self._words, self._keys, self._block
         return [
-            f"{keys[key]}={words[value]}" if value.__class__ in SCALARS else block(f"{keys[key]}=", value)
-            for key, value in members
+            f"{keys[key]}={words[member]}" if member.__class__ in SCALARS else block(f"{keys[key]}=", member)
+            for key, member in zip(value.keys, value.values, strict=True)
         ]
 
     def _items(self, items: list[Value]) -> Sequence[Piece]:
@@ -231,15 +231,15 @@ class Form:
             return self._row_table(start, value) or wrapped(f"{start}[", self._items(value), "]")
         if isinstance(value, Pairs):
             return wrapped(f"{start}{{", self._fields(value), "}")
-        return self._object(start, cast("dict[str, Value]", value))
+        return self._object(start, cast("Object", value))
 
-    def _object(self, start: str, value: dict[str, Value]) -> Piece:
+    def _object(self, start: str, value: Object) -> Piece:
         tag, is_known = self._reference(value)
         record = "" if is_known else self._record(value)
         if is_known or record:
             return f"{start}{tag}{record}"
         table = None if tag else self._keyed_table(start, value)
-        return table or wrapped(f"{start}{tag}{{", self._fields(value.items()), "}")
+        return table or wrapped(f"{start}{tag}{{", self._fields(value), "}")
 
     # Tables ----------------------------------------------------------------
 
@@ -247,26 +247,25 @@ class Form:
         if len(items) < _MIN_ROWS:
             return None
         kinds = set(map(type, items))
-        if kinds == {dict}:
-            return self._table(f"{start}[{len(items)}]", items, items)
+        if kinds == {Object}:
+            return self._table(f"{start}[{len(items)}]", items)
         if kinds != {list} or not all(items):
             return None
         rows = [*chain.from_iterable(cast("list[list[Value]]", items))]
-        if set(map(type, rows)) != {dict}:
+        if set(map(type, rows)) != {Object}:
             return None
         sizes = [str(len(item)) for item in cast("list[list[Value]]", items)]
         size = sizes[0] if len(set(sizes)) == 1 else " ".join(sizes)
-        return self._table(f"{start}[{len(items)}][{size}]", rows, items)
+        return self._table(f"{start}[{len(items)}][{size}]", rows)
 
-    def _keyed_table(self, start: str, members: dict[str, Value]) -> Table | None:
-        if len(members) < _MIN_ROWS or any(value.__class__ is not dict for value in members.values()):
+    def _keyed_table(self, start: str, value: Object) -> Table | None:
+        rows = [*value.values]
+        if len(rows) < _MIN_ROWS or rows[0].__class__ is not Object or set(map(type, rows)) != {Object}:
             return None
-        return self._table(f"{start}{{{len(members)}}}", [*members.values()], members, Column("KEY", [*members]))
+        return self._table(f"{start}{{{len(rows)}}}", rows, Column("KEY", value.keys))
 
-    def _table(
-        self, start: str, rows: list[Value], source: list[Value] | dict[str, Value], *names: Column
-    ) -> Table | None:
-        """Write the objects `rows`, which `source` holds, one a line; None where they have too little in common."""
+    def _table(self, start: str, rows: list[Value], *names: Column) -> Table | None:
+        """Write objects, one a line; None where they have too little in common."""
         columns = columns_of(rows, key=self._keys.__getitem__, is_whole=self._are_written_whole)
         if not columns:
             return None
@@ -276,7 +275,6 @@ class Form:
             words, separator = self._comma_words, ","
         if self.is_last:
             rows.clear()
-            source.clear()
         kept = settle(columns, write=lambda value, uses: self._constant(value, words, uses))
         heading = separator.join([column.heading(separator) for column in columns])
         self._has_tables = True
@@ -351,7 +349,7 @@ def _prefers_commas(rows: Sequence[Value]) -> bool:
         for value in children(todo.pop()):
             if isinstance(value, str):
                 gain += (2 if " " in value else -1) - 2 * ("," in value)
-            elif isinstance(value, dict):
+            elif isinstance(value, Object):
                 todo.append(value)
             else:
                 gain += value is None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final, cast
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -13,7 +14,23 @@ MAX_DEPTH: Final = 64
 """Deeper documents are not read as a tree, so that walks may recurse on any caller's stack."""
 
 
-class Pairs(tuple[tuple[str, "Value"], ...]):
+class Members(tuple[Any, ...]):
+    """An object: its keys, which all objects of one shape share, then its values; a `dict` takes three times the memory."""
+
+    __slots__ = ()
+
+    # As in a named tuple; Python functions would take three times as long.
+    keys: property = property(itemgetter(0), doc="The keys, as they were written.")
+    values: property = property(itemgetter(slice(1, None)), doc="The values, in the order of the keys.")
+
+
+class Object(Members):
+    """An object whose keys differ."""
+
+    __slots__ = ()
+
+
+class Pairs(Members):
     """An object that has a key more than once."""
 
     __slots__ = ()
@@ -30,7 +47,7 @@ class Embedded:
 
 # A number is kept as the bytes of its lexeme: never equal to a string, hashable, and made by one C call.
 Scalar = str | bytes | bool | None
-Value = Scalar | dict[str, "Value"] | list["Value"] | Pairs | Embedded
+Value = Scalar | list["Value"] | Object | Pairs | Embedded
 
 SCALARS: Final = frozenset({str, bytes, bool, type(None)})
 
@@ -72,7 +89,7 @@ def read(text: str) -> Document | None:
         return None
     # Before a bracket a quote can only be one that opens a string.
     if marks and ('"{' in text or '"[' in text):
-        _unfold(value, marks)
+        value = _unfolded(value, marks)
     return Document(value, escapes=marks, is_lines=is_lines)
 
 
@@ -86,19 +103,26 @@ def _marked(text: str, marks: str) -> Value:
         if re.search(marks[2] + _BAD_ESCAPE, text):
             return None
     try:
-        return cast("Value", _DECODER.decode(text))
+        return cast("Value", _decoder().decode(text))
     except (ValueError, RecursionError):
         return None
 
 
-def _object(pairs: list[tuple[str, Value]]) -> Value:
-    members = dict(pairs)
-    return members if len(members) == len(pairs) else Pairs(pairs)
+def _decoder() -> json.JSONDecoder:
+    """Make a parser for one document."""
+    shapes: dict[tuple[str, ...], tuple[type[Object | Pairs], tuple[tuple[str, ...]]]] = {}
 
+    def members(pairs: list[tuple[str, Value]]) -> Object | Pairs:
+        keys, values = zip(*pairs) if pairs else ((), ())  # noqa: B905 - the argument would take as long as the call
+        known = shapes.get(keys)
+        if known is None:
+            known = shapes[keys] = (Object if len({*keys}) == len(keys) else Pairs, (keys,))
+        kind, shape = known
+        return kind(shape + values)
 
-_DECODER: Final = json.JSONDecoder(
-    parse_int=str.encode, parse_float=str.encode, parse_constant=str.encode, object_pairs_hook=_object
-)
+    return json.JSONDecoder(
+        parse_int=str.encode, parse_float=str.encode, parse_constant=str.encode, object_pairs_hook=members
+    )
 
 
 def _lines(text: str, marks: str) -> Value:
@@ -110,20 +134,16 @@ def _lines(text: str, marks: str) -> Value:
     return values if isinstance(values, list) and len(values) == len(lines) else None
 
 
-def _unfold(root: Value, marks: str) -> None:
-    """Replace strings that hold a document by the document."""
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        places = [*node] if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
-        for place in places:
-            child = cast("dict[object, Value]", node)[place]
-            if isinstance(child, str):
-                inner = _embedded(child, marks) if len(child) >= _MIN_EMBEDDED and child[0] in "{[" else None
-                if inner is not None:
-                    cast("dict[object, Value]", node)[place] = Embedded(inner)
-            elif child.__class__ not in SCALARS:
-                todo.append(child)
+def _unfolded(value: Value, marks: str) -> Value:
+    """Return a tree with documents in place of the strings that hold them."""
+    if isinstance(value, str):
+        inner = _embedded(value, marks) if len(value) >= _MIN_EMBEDDED and value[0] in "{[" else None
+        return value if inner is None else Embedded(inner)
+    if isinstance(value, list):
+        return [_unfolded(item, marks) for item in value]
+    if isinstance(value, Members):
+        return value.__class__((value.keys, *[_unfolded(member, marks) for member in value.values]))
+    return value
 
 
 def _embedded(lexeme: str, marks: str) -> Value:
@@ -139,7 +159,7 @@ def _embedded(lexeme: str, marks: str) -> Value:
     if json.dumps(text, ensure_ascii=False) != f'"{lexeme}"':
         return None
     value = _marked(text, marks)
-    return value if isinstance(value, (dict, list)) and not _is_too_deep(value, _MAX_EMBEDDED_DEPTH) else None
+    return value if isinstance(value, (Object, list)) and not _is_too_deep(value, _MAX_EMBEDDED_DEPTH) else None
 
 
 def _unused_marks(text: str) -> str:
@@ -150,10 +170,8 @@ def _unused_marks(text: str) -> str:
 
 def children(value: Value) -> Collection[Value]:
     """Return the members of a container."""
-    if isinstance(value, dict):
-        return value.values()
-    if isinstance(value, Pairs):
-        return [member for _, member in value]
+    if isinstance(value, Members):
+        return value.values
     if isinstance(value, Embedded):
         return (value.value,)
     return value if isinstance(value, list) else ()

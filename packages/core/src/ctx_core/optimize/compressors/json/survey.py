@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.optimize.compressors.json.reader import SCALARS, Pairs, Value, children
+from ctx_core.optimize.compressors.json.reader import SCALARS, Embedded, Members, Object, Value, children
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator
@@ -25,7 +25,8 @@ _SLICE: Final = 128
 
 
 class Survey:
-    """The repetitions of one document.
+    """The repetitions of one document: `texts` counts the uses of strings, `repeated` holds the numbers of objects that would
+    be written more than once, `shapes` the distinct objects of the same keys, if there are enough, and they hold mostly scalars.
 
     Args:
         root: The document; None finds no repetition.
@@ -36,33 +37,21 @@ class Survey:
         self._kinds: defaultdict[Hashable, int] = defaultdict(count(-1, -1).__next__)
         self._interned: dict[tuple[Value | int, ...], int] = {}
         self._number: dict[int, int] = {}
-        self._shapes: dict[tuple[str, ...], list[dict[str, Value]]] = {}
+        self._alike: dict[tuple[str, ...], list[Object]] = {}
         self._again: list[int] = []
         self._long: list[str] = []
-        for node in _slices(root) if isinstance(root, list) else [root] if isinstance(root, dict) else ():
+        for node in _slices(root) if isinstance(root, list) else [root] if isinstance(root, Object) else ():
             self._intern(node, [])
         self._interned.clear()
-        self._shapes = {keys: found for keys, found in self._shapes.items() if len(found) >= _MIN_ALIKE}
-        self._repeated = {*self._again}
+        self.repeated = frozenset(self._again)
+        self.shapes = {keys: found for keys, found in self._alike.items() if len(found) >= _MIN_ALIKE}
         self.texts = {text: uses for text, uses in Counter(self._long).items() if uses > 1}
         self._long.clear()
-
-    @property
-    def has_shapes(self) -> bool:
-        """Whether some objects are alike."""
-        return bool(self._shapes)
+        self._alike.clear()
 
     def number(self, value: Value) -> int | None:
         """Return the number that an object shares with its equals; None for small ones."""
         return self._number.get(id(value))
-
-    def is_repeated(self, value: Value) -> bool:
-        """Say whether an object would be written more than once."""
-        return self._number.get(id(value)) in self._repeated
-
-    def alike(self, value: dict[str, Value]) -> list[dict[str, Value]]:
-        """Return the distinct objects with this one's keys, if there are enough of them, and they hold mostly scalars."""
-        return self._shapes.get(tuple(value), [])
 
     def _intern(self, node: Value, around: list[Value | int]) -> int:
         """Append to `around` what is equal for equal nodes only, of larger objects a number; return the leaves of the node."""
@@ -77,7 +66,7 @@ class Survey:
             own.append(child)
             if isinstance(child, str) and len(child) >= _MIN_CHARS:
                 self._long.append(child)
-        if leaves < _MIN_LEAVES or not isinstance(node, dict):
+        if leaves < _MIN_LEAVES or not isinstance(node, Object):
             around += own
             return leaves
         number = self._number[id(node)] = self._interned.setdefault(tuple(own), id(node))
@@ -85,8 +74,8 @@ class Survey:
             # What stands inside a repetition is not written again.
             self._long[texts_before:] = ()
             self._again[repeats_before:] = (number,)
-        elif len(node) >= _MIN_LEAVES and leaves <= 2 * len(node):
-            self._shapes.setdefault(tuple(node), []).append(node)
+        elif len(members) >= _MIN_LEAVES and leaves <= 2 * len(members):
+            self._alike.setdefault(node.keys, []).append(node)
         around.append(number)
         return leaves
 
@@ -102,9 +91,6 @@ def _slices(items: list[Value]) -> Iterator[list[Value]]:
 
 def _parted(node: Value) -> tuple[Hashable, Collection[Value]]:
     """Return what tells the node's kind, number of members and keys from others, and its members."""
-    if isinstance(node, dict):
-        return tuple(node), node.values()
-    if isinstance(node, list):
-        return len(node), node
-    keys = [key for key, _ in node] if isinstance(node, Pairs) else ()
-    return (node.__class__, *keys), children(node)
+    if isinstance(node, Members):
+        return node.keys, node.values
+    return len(node) if isinstance(node, list) else Embedded, children(node)
