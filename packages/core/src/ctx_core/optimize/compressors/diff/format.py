@@ -1,212 +1,248 @@
-"""Diffs as data: files, hunks and rows, read by the counts in hunk headers, and cut without making a header untrue."""
+"""Diffs as places in a text: heads and hunks, read by the counts in hunk headers, and headers for parts of hunks."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from operator import itemgetter, sub
-from typing import TYPE_CHECKING, Final, TypeAlias
+from functools import lru_cache
+from itertools import product
+from operator import add, gt, sub
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-# A new header costs about twelve tokens, as much as this many characters of code.
-_GAP_CHARS: Final = 40
-# `@@ -1,3 +1,4 @@ section`, and with one range more per parent in the combined diff of a merge.
-_HUNK: Final = re.compile(r"(@@+) ((?:-\d{1,9}(?:,\d{1,9})? )+\+\d{1,9}(?:,\d{1,9})?) (@@+)(.*)", re.DOTALL)
-_FILE: Final = re.compile(r"diff |Index: |=== (?:modified|added|removed|renamed) ")
+Numbers: TypeAlias = tuple[int, ...]
+"""A line number in each old version, then in the new one."""
+
+# `@@ -1,3 +1,4 @@ section`, and with one range more per parent in the combined diff of a merge. No row of a hunk looks like it.
+_HUNK: Final = re.compile(r"^(@@{1,4}) ((?:-\d{1,9}(?:,\d{1,9})? )+\+\d{1,9}(?:,\d{1,9})?) \1(?!@)(.*)\n", re.MULTILINE)
+_RANGE: Final = re.compile(r"[-+](\d+),?(\d*)")
+_FILE: Final = re.compile(r"^(?:diff |Index: |=== (?:modified|added|removed|renamed) )", re.MULTILINE)
 _NAME: Final = re.compile(
-    r"diff --git \S*? (?:b/)?(.+)|diff --(?:cc|combined) (.+)|diff -r \S+ (?:-r \S+ )?(.+)|Index: (.+)"
-    r"|=== \w+ \w+ '(.+)'|\+\+\+ (?:b/)?([^\t]+)"
+    r"^(?:diff --git \S*? (?:b/)?(.+)|diff --(?:cc|combined) (.+)|diff -r \S+ (?:-r \S+ )?(.+)|Index: (.+)"
+    r"|=== \w+ \w+ '(.+)'|\+\+\+ (?:b/)?([^\t\n]+))",
+    re.MULTILINE,
 )
 
 
-Ranges: TypeAlias = "list[tuple[int, int]]"
-Shown: TypeAlias = "Mapping[int, Mapping[int, Ranges]]"
-"""The rows to show, by the number of the file and of the hunk in it; a file that is not here has not even its head shown."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
-    """One hunk; a marker for a missing newline is part of the row that it describes.
+class Head(NamedTuple):
+    """Lines ahead of the hunks of a file, or between files.
 
     Args:
-        header: The header as it was.
-        starts: Number of the first line in each old version, then in the new one.
+        start: Where it starts in the text.
+        stop: Where it stops.
+        has_hunks: Whether hunks follow.
+    """
+
+    start: int
+    stop: int
+    has_hunks: bool
+
+
+class Rows(NamedTuple):
+    """What some rows of a hunk are.
+
+    Args:
+        unchanged: How many are context.
+        changed: How many were added or removed.
+        lines: How many are lines of each version.
+    """
+
+    unchanged: int
+    changed: int
+    lines: Numbers
+
+
+class Hunk(NamedTuple):
+    """One hunk; a marker for a missing newline belongs to the row that it describes.
+
+    Args:
+        ranges: Start and count of each version, as the header has them.
         section: What follows the last `@@`.
-        rows: The lines, prefix included.
-        versions: For each version, a 1 for each row that is a line of it and a 0 for each other row.
-        unchanged: A 1 for each row of context and a 0 for each added or removed one.
+        start: Where the header starts in the text.
+        body: Where the rows start.
+        stop: Where they stop.
+        rows: What they are.
     """
 
-    header: str
-    starts: tuple[int, ...]
+    ranges: list[tuple[str, str]]
     section: str
-    rows: list[str]
-    versions: tuple[bytes, ...]
-    unchanged: bytes
+    start: int
+    body: int
+    stop: int
+    rows: Rows
 
-    def changed(self, start: int = 0, stop: int | None = None) -> int:
-        """Count the added and removed lines among the rows from `start` to `stop`."""
-        return self.unchanged.count(0, start, stop)
+    @property
+    def parents(self) -> int:
+        """How many old versions there are, and signs before each row."""
+        return len(self.ranges) - 1
 
-    def changes(self) -> Iterator[tuple[int, int]]:
-        """Yield each run of added and removed lines, as a range of rows."""
-        start = self.unchanged.find(0)
-        while start >= 0:
-            stop = self.unchanged.find(1, start)
-            stop = len(self.unchanged) if stop < 0 else stop
-            yield start, stop
-            start = self.unchanged.find(0, stop)
-
-    def numbers_after(self, numbers: tuple[int, ...], start: int, stop: int) -> tuple[int, ...]:
-        """Return the line numbers behind the rows from `start` to `stop`, which begin with these numbers."""
-        return tuple(
-            number + version.count(1, start, stop) for number, version in zip(numbers, self.versions, strict=True)
-        )
-
-
-# Without slots, so that what is asked of a file at every drawing is found out once.
-@dataclass(frozen=True, kw_only=True)
-class DiffFile:
-    """The lines ahead of a file's hunks, and the hunks; text between files is a file without hunks."""
-
-    head: list[str] = field(default_factory=list)
-    hunks: list[Hunk] = field(default_factory=list)
-
-    @cached_property
-    def name(self) -> str:
-        """The path of the new version, as far as the head tells."""
-        for line in self.head:
-            match = _NAME.match(line)
-            if match:
-                return next(filter(None, match.groups()), "").strip()
-        return ""
-
-    @cached_property
-    def changed(self) -> int:
-        """How many lines were added and removed."""
-        return sum(hunk.changed() for hunk in self.hunks)
-
-
-def read_diff(text: str) -> list[DiffFile]:
-    """Split a unified diff of git, Subversion, Mercurial, Bazaar or `diff -u` into files; every line is kept."""
-    lines = text.split("\n")
-    files = [DiffFile()]
-    at = 0
-    while at < len(lines):
-        hunk, stop = _read_hunk(lines, at)
-        if hunk is not None:
-            files[-1].hunks.append(hunk)
-        else:
-            if files[-1].hunks or (_FILE.match(lines[at]) and files[-1].head):
-                files.append(DiffFile())
-            files[-1].head.append(lines[at])
-        at = stop
-    return files
-
-
-def _read_hunk(lines: list[str], at: int) -> tuple[Hunk | None, int]:
-    """Read the hunk whose header stands at `at`, if one does; return where what follows begins."""
-    header = lines[at]
-    match = _HUNK.match(header) if header.startswith("@@") else None
-    if match is None:
-        return None, at + 1
-    ranges = [(int(start), int(count or 1)) for start, _, count in (r[1:].partition(",") for r in match[2].split(" "))]
-    if len(match[1]) != len(ranges) or match[3] != match[1]:
-        return None, at + 1
-    rows, steps, stop = _read_rows(lines, at + 1, tuple(count for _, count in ranges))
-    hunk = Hunk(
-        header=header,
+    @property
+    def first(self) -> Numbers:
+        """The numbers of the first row."""
         # An empty range names the line before it.
-        starts=tuple(start if count else start + 1 for start, count in ranges),
-        section=match[4],
-        rows=rows,
-        versions=tuple(bytes(map(itemgetter(version), steps)) for version in range(len(ranges))),
-        unchanged=bytes(map(all, steps)),
-    )
-    return hunk, stop
+        return tuple([int(start) + (count == "0") for start, count in self.ranges])
 
 
-def _read_rows(lines: list[str], at: int, left: tuple[int, ...]) -> tuple[list[str], list[tuple[int, ...]], int]:
-    """Read rows until the counts of the header are used up or a line is no row; return where the hunk ends, too."""
-    rows: list[str] = []
-    steps: list[tuple[int, ...]] = []
-    width = len(left) - 1
-    for stop in range(at, len(lines)):
-        line = lines[stop]
-        step = _step(line[:width], width)
-        if step is not None:
-            left = tuple(map(sub, left, step))
-            if min(left) < 0:
-                return rows, steps, stop
-            rows.append(line)
-            steps.append(step)
-        # A second marker describes nothing, and a row that grew by each of many would be copied for each.
-        elif line.startswith("\\") and rows and not lines[stop - 1].startswith("\\"):
-            rows[-1] += f"\n{line}"
-        else:
-            return rows, steps, stop
-    return rows, steps, len(lines)
+class Excerpt(NamedTuple):
+    """Some rows of a hunk.
 
-
-@lru_cache(maxsize=512)
-def _step(signs: str, width: int) -> tuple[int, ...] | None:
-    """Return in which versions a row with this prefix stands; a bare newline is an empty context line."""
-    signs = signs.rstrip("\r") or " " * width
-    if len(signs) < width or signs.strip(" +-"):
-        return None
-    if "-" in signs:
-        return (*(int(sign == "-") for sign in signs), 0)
-    return (*(int(sign == " ") for sign in signs), 1)
-
-
-def visible(hunk: Hunk, context: int) -> Ranges:
-    """Return which rows stand within `context` rows of a change, as ranges; a gap cheaper than a header is no gap."""
-    ranges: Ranges = []
-    for first, last in hunk.changes():
-        start, stop = max(0, first - context), min(len(hunk.rows), last + context)
-        if ranges and (start <= ranges[-1][1] or _is_short(hunk.rows[ranges[-1][1] : start])):
-            start = ranges.pop()[0]
-        ranges.append((start, stop))
-    return ranges or [(0, len(hunk.rows))]
-
-
-def _is_short(rows: list[str]) -> bool:
-    return len(rows) < _GAP_CHARS and sum(map(len, rows)) < _GAP_CHARS
-
-
-def cut(hunk: Hunk, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield, for each range of rows, how many context and changed lines were left out before it and the hunk it makes.
-
-    What was left out after the last one comes with no lines.
+    Args:
+        start: Where they start in the text.
+        stop: Where they stop.
+        first: The numbers of the first of them.
+        rows: What they are.
     """
-    if not ranges:
-        yield hunk.unchanged.count(1), hunk.changed(), []
-        return
-    position, section = 0, hunk.section
-    numbers = hunk.starts
-    for start, stop in [*ranges, (len(hunk.rows), len(hunk.rows))]:
-        changed = hunk.changed(position, start)
-        rows: list[str] = []
-        if stop > start:
-            first = hunk.numbers_after(numbers, position, start)
-            numbers = hunk.numbers_after(first, start, stop)
-            whole = (start, stop) == (0, len(hunk.rows))
-            rows = [hunk.header if whole else _header(first, numbers, section), *hunk.rows[start:stop]]
-        yield start - position - changed, changed, rows
-        position, section = stop, ""
+
+    start: int
+    stop: int
+    first: Numbers
+    rows: Rows
 
 
-def _header(first: tuple[int, ...], after: tuple[int, ...], section: str) -> str:
+def read_diff(text: str, at: int = 0) -> Iterator[Head | Hunk]:
+    """Yield the parts of a unified diff of git, Subversion, Mercurial, Bazaar or `diff -u`: a head, its hunks, the next head.
+
+    Args:
+        text: Ends with a newline.
+        at: Where to begin: at a head or a hunk.
+    """
+    for match in _HUNK.finditer(text, at):
+        hunk = _read_hunk(text, match)
+        if hunk is None:
+            continue
+        if hunk.start > at or at == 0:
+            yield from _heads(text, at, hunk.start, has_hunks=True)
+        yield hunk
+        at = hunk.stop
+    if at < len(text):
+        yield from _heads(text, at, len(text), has_hunks=False)
+
+
+def _heads(text: str, start: int, stop: int, *, has_hunks: bool) -> Iterator[Head]:
+    for file in _FILE.finditer(text, start + 1, stop):
+        yield Head(start, file.start(), has_hunks=False)
+        start = file.start()
+    yield Head(start, stop, has_hunks)
+
+
+def name_in(text: str, head: Head) -> str:
+    """Return the path of the new version, as far as the head tells."""
+    match = _NAME.search(text, head.start, head.stop)
+    return (match[match.lastindex or 0]).strip() if match else ""
+
+
+def is_diff(text: str) -> bool:
+    """Say whether there is a hunk or the head of a file."""
+    return _NAME.search(text) is not None or any(isinstance(part, Hunk) for part in read_diff(text))
+
+
+def _read_hunk(text: str, header: re.Match[str]) -> Hunk | None:
+    ranges = _RANGE.findall(header[2])
+    if len(ranges) != len(header[1]):
+        return None
+    counts = [int(count) if count else 1 for _, count in ranges]
+    start, body = header.span()
+    parents = len(counts) - 1
+    stop = _end_of_rows(text, body, parents)
+    rows = classify(text, body, stop, parents)
+    if any(map(gt, rows.lines, counts)):
+        stop = _end_by_counts(text, body, stop, counts)
+        rows = classify(text, body, stop, parents)
+    return Hunk(ranges, header[3], start, body, stop, rows)
+
+
+def _end_of_rows(text: str, at: int, parents: int) -> int:
+    match = rows_pattern(parents, "*").match(text, at)
+    return match.end() if match else at
+
+
+def _end_by_counts(text: str, at: int, stop: int, left: Sequence[int]) -> int:
+    """Return where the counts of the header are used up: what follows a hunk may look like more of its rows."""
+    parents = len(left) - 1
+    for size in (256, 16, 1):
+        for rows in rows_pattern(parents, f"{{1,{size}}}").finditer(text, at, stop):
+            after = list(map(sub, left, classify(text, at, rows.end(), parents).lines))
+            if min(after) < 0:
+                break
+            left, at = after, rows.end()
+    return at
+
+
+@lru_cache
+def rows_pattern(parents: int, times: str) -> re.Pattern[str]:
+    """Match so many rows of a hunk, each with the marker that describes it."""
+    return _rows(f"[ +-]{{{parents}}}", times)
+
+
+@lru_cache
+def context_pattern(parents: int, rows: int) -> re.Pattern[str]:
+    """Match runs of at least so many rows of context."""
+    return _rows(f" {{{parents}}}", f"{{{rows},}}")
+
+
+def _rows(signs: str, times: str) -> re.Pattern[str]:
+    """Match rows that begin with these signs; a bare newline is an empty context line."""
+    return re.compile(rf"^(?:(?:{signs}.*+|\r?+)\n(?:\\.*+\n)?+){times}+", re.MULTILINE)
+
+
+def classify(text: str, start: int, stop: int, parents: int) -> Rows:
+    """Tell what the rows from `start` to `stop` are; at both, a line starts."""
+    rows = _count_rows(text, start, stop)
+    if parents > 1:
+        return _classify_merged(text, start, stop, parents, rows)
+    removed, added = text.count("\n-", start - 1, stop), text.count("\n+", start - 1, stop)
+    changed = removed + added
+    return Rows(rows - changed, changed, (rows - added, rows - removed))
+
+
+def _count_rows(text: str, start: int, stop: int) -> int:
+    return text.count("\n", start, stop) - text.count("\n\\", start - 1, stop)
+
+
+def _classify_merged(text: str, start: int, stop: int, parents: int, rows: int) -> Rows:
+    changed, lines = 0, [rows] * (parents + 1)
+    for signs, lacking in _signs(parents):
+        count = text.count(signs, start - 1, stop)
+        changed += count
+        for version in lacking:
+            lines[version] -= count
+    return Rows(rows - changed, changed, tuple(lines))
+
+
+@lru_cache
+def _signs(parents: int) -> list[tuple[str, list[int]]]:
+    """Return what a changed row begins with, after the newline before it, and the versions of which such a row is no line."""
+    signs = map("".join, product(" +-", repeat=parents))
+    return [(f"\n{each}", _lacking(each)) for each in signs if each.strip()]
+
+
+def _lacking(signs: str) -> list[int]:
+    if "-" in signs:
+        return [version for version, sign in enumerate(f"{signs} ") if sign != "-"]
+    return [version for version, sign in enumerate(signs) if sign == "+"]
+
+
+def excerpts(text: str, hunk: Hunk, places: Iterable[tuple[int, int]]) -> Iterator[Excerpt]:
+    """Yield the rows of a hunk that stand at some places, in order; between them stands nothing but context."""
+    parents, first, at = hunk.parents, hunk.first, hunk.body
+    for start, stop in places:
+        if at < start:
+            gap = _count_rows(text, at, start)
+            first = tuple([number + gap for number in first])
+        rows = classify(text, start, stop, parents)
+        yield Excerpt(start, stop, first, rows)
+        first, at = tuple(map(add, first, rows.lines)), stop
+
+
+def header(first: Numbers, lines: Numbers, section: str) -> str:
+    """Write the header of so many lines of each version, from the numbers of the first."""
     fence = "@" * len(first)
-    spans = [_span(start, stop - start) for start, stop in zip(first, after, strict=True)]
-    old = " ".join(f"-{span}" for span in spans[:-1])
-    return f"{fence} {old} +{spans[-1]} {fence}{section}"
+    ranges = list(map(_range, first, lines))
+    return f"{fence} -{' -'.join(ranges[:-1])} +{ranges[-1]} {fence}{section}\n"
 
 
-def _span(start: int, count: int) -> str:
+def _range(start: int, count: int) -> str:
     if count == 0:
         return f"{start - 1},0"
     return str(start) if count == 1 else f"{start},{count}"

@@ -3,103 +3,118 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from heapq import nsmallest
+from operator import add, sub
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.optimize.compressors.diff.format import visible
-from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
+from ctx_core.optimize.compressors.diff.format import header
+from ctx_core.optimize.compressors.diff.pieces import NOTHING, UNITS, Piece, pieces_of
+from ctx_core.optimize.compressors.notes import spelled
+from ctx_core.optimize.compressors.relevance import query_terms
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from ctx_core.optimize.compressors.diff.format import DiffFile, Ranges, Shown
-
-# A hunk longer than this is shown in part rather than not at all.
-_PIECE_ROWS: Final = 12
-_HEADER_TOKENS: Final = 14
 _NOTE_TOKENS: Final = 12
+# No piece costs less, so no more of them than this allows can be shown.
+_LEAST_TOKENS: Final = 8
 # The names of all files come first as long as they take no more of the room than this.
 _NAMES_SHARE: Final = 0.4
-
-_RANKS: Final = (
-    (
-        re.compile(
-            r"(?:^|/)(?:tests?|specs?|__tests__|testdata|fixtures)/|(?:^|/)test_|_test\.|\.(?:test|spec)\.|Tests?\."
-        ),
-        2,
-    ),
-    (re.compile(r"(?:^|/)docs?/|\.(?:md|rst|txt|adoc|svg)$|(?:^|/)(?:CHANGELOG|LICENSE|AUTHORS)", re.IGNORECASE), 3),
-    (re.compile(r"\.(?:json|ya?ml|toml|ini|cfg|lock)$"), 1),
-)
+# Missing context is counted at the end alone.
+_NOTED: Final = UNITS[:-1]
+_FILE_LINES: Final = re.compile(r"^--- (.+)\n\+\+\+ (.+)\n", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """Some rows of a hunk, or (`hunk` None) the head of a file alone, with about what it costs in tokens; best `key` first."""
+class Pick:
+    """The best pieces of a diff.
 
-    key: tuple[int, ...]
-    file: int
-    hunk: int | None
-    rows: tuple[int, int]
-    cost: int
+    Args:
+        text: The diff; it ends with a newline.
+        max_tokens: The most tokens that are going to be shown.
+        query: What the reader wants to know.
+    """
+
+    def __init__(self, text: str, max_tokens: int, query: str | None) -> None:
+        self._text = text
+        self._heads: list[Piece] = []
+        self._costs: dict[int, int] = {}
+        self._total = NOTHING
+        self._best = nsmallest(max_tokens // _LEAST_TOKENS, self._listed(pieces_of(text, query_terms(query))))
+
+    def _listed(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        for piece in pieces:
+            if piece.hunk is None:
+                self._heads.append(piece)
+            self._total = piece.behind
+            yield piece
+
+    def drawn(self, room: int) -> tuple[str, Counter[str]]:
+        """Return the best pieces that cost up to `room` tokens by estimate, and what is missing in all; in place stands a count."""
+        out: list[str] = []
+        end = Piece((), 0, 0, 0, self._total, self._total)
+        hunk, behind, shown = None, NOTHING, NOTHING
+        for piece in [*_joined(self._chosen(room)), end]:
+            missing = {
+                unit: count for unit, count in zip(_NOTED, map(sub, piece.before, behind), strict=False) if count
+            }
+            if missing:
+                out.append(f"[… {spelled(missing)} left out]\n")
+            out.append(self._shown(piece, is_first=piece.hunk is not hunk))
+            shown = tuple(map(add, shown, map(sub, piece.behind, piece.before)))
+            hunk, behind = piece.hunk, piece.behind
+        return "".join(out), Counter(dict(zip(UNITS, map(sub, self._total, shown), strict=True)))
+
+    def _shown(self, piece: Piece, *, is_first: bool) -> str:
+        rows = self._text[piece.start : piece.stop]
+        hunk = piece.hunk
+        if hunk is None:
+            return _without_implied(rows)
+        if (piece.start, piece.stop) == (hunk.body, hunk.stop):
+            return self._text[hunk.start : hunk.stop]
+        return header(piece.first, piece.lines, hunk.section if is_first else "") + rows
+
+    def _chosen(self, room: int) -> list[Piece]:
+        names = self._heads if len(self._heads) * _LEAST_TOKENS < room else []
+        left = room - sum(map(self._cost, names))
+        if left < (1 - _NAMES_SHARE) * room:
+            names, left = [], room
+        chosen, shown = list(names), {piece.head for piece in names}
+        for piece in self._best:
+            new = [] if piece.head in shown else [self._heads[piece.head]]
+            if piece.hunk is not None:
+                new.append(piece)
+            cost = sum(map(self._cost, new))
+            if cost <= left:
+                chosen += new
+                shown.add(piece.head)
+                left -= cost
+        return chosen
+
+    def _cost(self, piece: Piece) -> int:
+        if piece.start not in self._costs:
+            note = _NOTE_TOKENS if piece.hunk is None else 0
+            self._costs[piece.start] = estimate(self._shown(piece, is_first=True)) + note
+        return self._costs[piece.start]
 
 
-def pieces_by_worth(files: Sequence[DiffFile], *, query: str | None) -> list[Piece]:
-    """Cut every hunk into pieces and order them: what the query names, then trouble, source before tests and docs."""
-    terms = query_terms(query)
-    pieces: list[Piece] = []
-    for number, file in enumerate(files):
-        rank = rank_of(file.name)
-        named = hits(file.name, terms)
-        cost = estimate("\n".join(file.head)) + (_NOTE_TOKENS if file.hunks else 1)
-        pieces.append(Piece(key=(-named, 0, rank, 0, number), file=number, hunk=None, rows=(0, 0), cost=cost))
-        for nth, (hunk, start, stop) in enumerate(_cut_all(file)):
-            rows = file.hunks[hunk].rows[start:stop]
-            text = "\n".join(rows)
-            key = (-hits(text, terms) - named, -has_trouble(text), rank, nth, number)
-            cost = estimate(text) + _HEADER_TOKENS + len(file.hunks[hunk].section) // 4
-            pieces.append(Piece(key=key, file=number, hunk=hunk, rows=(start, stop), cost=cost))
-    return sorted(pieces, key=lambda piece: piece.key)
+def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Put pieces in their order, and neighbours of one hunk together."""
+    joined: list[Piece] = []
+    for piece in sorted(pieces, key=lambda piece: piece.start):
+        last = joined[-1] if joined else None
+        if last and piece.hunk is not None and piece.hunk is last.hunk and piece.start == last.stop:
+            lines = tuple(map(add, last.lines, piece.lines))
+            joined[-1] = last._replace(stop=piece.stop, lines=lines, behind=piece.behind)
+        else:
+            joined.append(piece)
+    return joined
 
 
-def rank_of(name: str) -> int:
-    """Rank a file by what it is for: 0 source, 1 configuration, 2 tests, 3 documents."""
-    return next((rank for pattern, rank in _RANKS if pattern.search(name)), 0)
-
-
-def _cut_all(file: DiffFile) -> Iterator[tuple[int, int, int]]:
-    for number, hunk in enumerate(file.hunks):
-        for start, stop in visible(hunk, 0):
-            for at in range(start, stop, _PIECE_ROWS):
-                yield number, at, min(at + _PIECE_ROWS, stop)
-
-
-def fill(pieces: Sequence[Piece], room: int) -> Shown:
-    """Take pieces while they fit into `room` tokens."""
-    heads = {piece.file: piece for piece in pieces if piece.hunk is None}
-    shown: dict[int, dict[int, Ranges]] = {}
-    left = room
-    if sum(piece.cost for piece in heads.values()) <= _NAMES_SHARE * room:
-        shown = {file: {} for file in heads}
-        left -= sum(piece.cost for piece in heads.values())
-    for piece in pieces:
-        cost = 0 if piece.file in shown else heads[piece.file].cost
-        if piece.hunk is not None:
-            cost += piece.cost
-        if cost > left:
-            continue
-        left -= cost
-        hunks = shown.setdefault(piece.file, {})
-        if piece.hunk is not None:
-            hunks.setdefault(piece.hunk, []).append(piece.rows)
-    return {file: {hunk: _merged(ranges) for hunk, ranges in hunks.items()} for file, hunks in shown.items()}
-
-
-def _merged(ranges: Ranges) -> Ranges:
-    merged: Ranges = []
-    for start, stop in sorted(ranges):
-        if merged and merged[-1][1] == start:
-            start = merged.pop()[0]  # noqa: PLW2901 - the range grows
-        merged.append((start, stop))
-    return merged
+def _without_implied(head: str) -> str:
+    """Leave out `---` and `+++` where the `diff --git` line has said it."""
+    names = _FILE_LINES.search(head)
+    if names and f"diff --git {names[1]} {names[2]}\n" in head:
+        return head[: names.start()] + head[names.end() :]
+    return head
