@@ -274,6 +274,13 @@ def test_over_budget_a_function_that_fails_outlives_those_that_do_not():
     assert COUNT(result.text) <= 300
 
 
+def test_a_script_that_was_cut_in_a_block_is_shown_by_its_lines():
+    script = "if test -d /srv/dock; then\n" + "".join(f"  moor ship-{n} --berth {n % 9}\n" for n in range(300))
+    text = compress(script, "bash", 400).text
+    assert 200 < COUNT(text) <= 400
+    assert "  moor ship-0 --berth 0" in text
+
+
 DOCK_TSX = """\
 import { useState } from 'react';
 

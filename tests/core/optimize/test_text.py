@@ -65,7 +65,7 @@ The cup may be sour. If the pump reports error E17, unplug it for 30 seconds. [â
 
 ```sh
 brew --temp 93
-[â€¦ 1 line]
+brew --log
 brew --stop
 ```
 """)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,26 +25,36 @@ def aim(draw: Callable[[int], Compressed], budget: Budget, *, reserve: int) -> C
     """
     target = budget.max_tokens or 0
     slack = max(_SLACK_TOKENS, int(_ENOUGH * target))
-    best, best_count = None, 0
-    low, high, room = 0, None, target - reserve
+    best, best_tokens = None, 0
+    low, high = _Shot(0, reserve), None
+    room = target - reserve
     for _ in range(_ROUNDS):
         drawn = draw(room)
-        count = budget.counter.count(drawn.text)
-        if count > target:
-            high = room
+        shot = _Shot(room, budget.counter.count(drawn.text))
+        if shot.tokens > target:
+            high = shot
         else:
-            low = room
-            if count > best_count:
-                best, best_count = drawn, count
-        if 0 <= target - count <= slack or (high is not None and high - low <= _SLACK_TOKENS):
+            low = shot
+            if shot.tokens > best_tokens:
+                best, best_tokens = drawn, shot.tokens
+        if 0 <= target - shot.tokens <= slack or (high is not None and high.room - low.room <= _SLACK_TOKENS):
             break
-        room = _next(room, target - slack // 2 - count, low, high)
+        room = _next(low, high, _Shot(0, reserve), target - slack // 2)
     return best
 
 
-def _next(room: int, missing: int, low: int, high: int | None) -> int:
-    """Go as far as tokens are missing, but stay between what fitted and what did not."""
-    room += missing
+class _Shot(NamedTuple):
+    """What room was given, and how many tokens came of it."""
+
+    room: int
+    tokens: int
+
+
+def _next(low: _Shot, high: _Shot | None, start: _Shot, wanted: int) -> int:
+    """Return the room that would give what is wanted if every bit of it cost the same, between what fitted and what did not."""
+    one, other = (start, low) if high is None else (low, high)
+    price = (other.tokens - one.tokens) / (other.room - one.room) if other.room > one.room else 0.0
+    room = one.room + int((wanted - one.tokens) / price) if price > 0 else low.room + wanted - low.tokens
     if high is None:
-        return max(room, low + _SLACK_TOKENS)
-    return room if low < room < high else (low + high) // 2
+        return max(room, low.room + _SLACK_TOKENS)
+    return room if low.room < room < high.room else (low.room + high.room) // 2

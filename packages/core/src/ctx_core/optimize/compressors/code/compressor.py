@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ctx_core.optimize.compressors.code.outline import Outline
 
 _RESERVED_TOKENS: Final = 8
+# Code that was cut may be a single statement to the parser, which is shown or not; below this share of a budget, go by its lines.
+_POOR: Final = 0.5
 # An outline is made of rows; in longer ones, which no person wrote, a parser may take seconds to recover from an error.
 _MAX_ROW_CHARS: Final = 20_000
 _MAX_DEPTH: Final = 32
@@ -58,7 +60,10 @@ class CodeCompressor:
         outline, parsed = _outlined(text, grammar)
         terms = query_terms(query)
         if budget.max_tokens is not None:
-            return _fitted(outline, budget, terms)
+            fitted = _fitted(outline, budget, terms)
+            if not parsed and estimate(fitted.text) < _POOR * budget.max_tokens:
+                fitted = _fitted(read_layout(outline.rows), budget, terms)
+            return fitted
         shown = _shown(outline, outline.hidden(_named(outline, terms)))
         if estimate(shown.text) >= estimate(text) or (parsed and grammar is not None and grammar.fails(shown.text)):
             return Compressed(text=text)
