@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core.optimize.content import COMPACT_JSON, ContentType, Detection
 from ctx_core.optimize.json_parts import json_pieces
+from ctx_core.optimize.python_repr import as_json
 from ctx_core.optimize.rules.logs import STAMPED
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class Segment:
 def segments(text: str, kind: ContentType = ContentType.TEXT) -> list[Segment]:
     """Cut `text` into its parts, in order; a text of one kind is one part.
 
-    Joined, the parts are `text` again, except that a JSON list of text blocks is taken out of its wrapping.
+    Joined, the parts are `text` again, with three exceptions: a JSON list of text blocks is taken out of its wrapping, JSON that
+    was cut short is closed, and what Python writes of lists and dicts is spelled as JSON.
 
     Args:
         text: Any string.
@@ -86,6 +88,8 @@ def segments(text: str, kind: ContentType = ContentType.TEXT) -> list[Segment]:
             return segments(unwrapped)
         if text.startswith(COMPACT_JSON):
             return [Segment(text=text)]
+        if (spelled := as_json(text)) is not None:
+            return [Segment(text=spelled, detection=_DETECTED["json"])]
         return [part for part in _around_json(text) if part.text]
     parts = [part for block in _blocks(text) for part in _of_block(block, kind)]
     return [part for part in parts if part.text]

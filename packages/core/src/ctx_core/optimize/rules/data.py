@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.content import COMPACT_JSON, ContentType, Detection
+from ctx_core.optimize.python_repr import looks_like_repr
 
 if TYPE_CHECKING:
     from ctx_core.optimize.rules.sample import Sample
@@ -24,10 +25,12 @@ def compact_json(sample: Sample) -> Detection | None:
 
 
 def json_document(sample: Sample) -> Detection | None:
-    """One JSON value: it opens and closes as one, and starts as only JSON does."""
-    if "".join(sample.edges) not in ("{}", "[]") or not _JSON_HEAD.match(sample.head):
+    """One JSON value, or what Python writes of one: it opens and closes as one, and starts as only JSON does."""
+    if "".join(sample.edges) not in ("{}", "[]"):
         return None
-    return json_lines(sample) or _json("json")
+    if looks_like_repr(sample.head):
+        return _json("python")
+    return (json_lines(sample) or _json("json")) if _JSON_HEAD.match(sample.head) else None
 
 
 def json_lines(sample: Sample) -> Detection | None:

@@ -1,0 +1,44 @@
+"""What `str()` makes of a Python list or dict, spelled as JSON: many tools answer so."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import Final
+
+from ctx_core.optimize.json_parts import is_one_document
+
+_OPENING: Final = re.compile(r"\s*(?:[\[(]\s*)*\{\s*(?:'|\"[^\"\n]*\"\s*:\s*(?:'|True\b|False\b|None\b))")
+_PART: Final = re.compile(
+    r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|\d[\d.]*(?:e[+-]?\d+)?|[^\W\d]\w*|\(|,?\s*\)", re.DOTALL
+)
+_WORDS: Final = {"True": "true", "False": "false", "None": "null", "nan": "NaN", "inf": "Infinity", "(": "["}
+
+
+def looks_like_repr(text: str) -> bool:
+    """Say whether `text` begins as Python writes a dict, or a list of them."""
+    return _OPENING.match(text) is not None
+
+
+def as_json(text: str) -> str | None:
+    """Return `text` as JSON, numbers to the letter; None where it holds what JSON has no word for, or is cut."""
+    if not looks_like_repr(text):
+        return None
+    try:
+        spelled = _PART.sub(_spelled, text)
+    except (KeyError, ValueError, SyntaxError):
+        return None
+    return spelled if is_one_document(spelled) else None
+
+
+def _spelled(part: re.Match[str]) -> str:
+    token = part[0]
+    if token[0].isdigit():
+        return token
+    if token[-1] == ")":
+        return "]"
+    if token[0] not in "'\"":
+        return _WORDS[token]
+    body = token[1:-1]
+    return json.dumps(ast.literal_eval(token), ensure_ascii=False) if "\\" in body or '"' in body else f'"{body}"'
