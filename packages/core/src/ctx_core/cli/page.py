@@ -86,6 +86,7 @@ def _graph(report: Report) -> str:
     tiers = "".join(
         f'<div class="tier"><b>{escape(str(tier))}</b><pre>{escape(text)}</pre></div>'
         for tier, text in report.graph.tiers.items()
+        if text
     )
     return f"<h2>Graph</h2><p>Mode {escape(str(report.graph.mode))}: {escape(report.graph.mode_reason)}</p>{tiers}"
 

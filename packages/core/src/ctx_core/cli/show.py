@@ -94,8 +94,9 @@ def _graph(report: Report) -> None:
         return
     console.print(f"\n[bold]Graph[/] ({report.graph.mode}: {report.graph.mode_reason})")
     for tier, text in report.graph.tiers.items():
-        console.print(Text(f"{tier}", style="bold magenta"))
-        console.print(Text(text))
+        if text:
+            console.print(Text(f"{tier}", style="bold magenta"))
+            console.print(Text(text))
 
 
 def _sum(report: Report) -> None:
