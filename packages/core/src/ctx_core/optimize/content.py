@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -40,7 +41,9 @@ class Detection:
 COMPACT_JSON: Final = "#json"
 """First characters of JSON in the compact form; such a text is JSON that is as short as it gets without loss."""
 
+_FIRST_LINE: Final = re.compile(rf"^{COMPACT_JSON}(?: lines)?(?::|$)", re.MULTILINE)
+
 
 def holds_compact_json(text: str) -> bool:
-    """Say whether some of `text` is in the compact form: a line begins as it does."""
-    return text.startswith(COMPACT_JSON) or f"\n{COMPACT_JSON}" in text
+    """Say whether some of `text` is in the compact form: a line is such a form's first."""
+    return COMPACT_JSON in text and _FIRST_LINE.search(text) is not None
