@@ -10,6 +10,8 @@ from inline_snapshot import snapshot
 
 from ctx_core.optimize.compressors.base import Budget
 from ctx_core.optimize.compressors.diff import DiffCompressor
+from ctx_core.optimize.content import ContentType
+from ctx_core.optimize.router import ContentRouter
 from ctx_core.tokens import TokenCounter
 
 NATURAL = Budget()
@@ -242,6 +244,23 @@ diff --cc app.py
 """)
 
 
+def test_hunk_ends_where_its_counts_are_used_up():
+    files = [unified(["north"], ["south"], name=name) for name in ("a.txt", "b.txt", "uv.lock")]
+    text = "\n".join(files) + "\n-- \n2.50.1\n\n"
+    shown = DiffCompressor().compress(text + long_diff(2), NATURAL)
+    assert shown.text.startswith(text)
+    small = DiffCompressor().compress(text + long_diff(9), Budget(max_tokens=200))
+    counts = {omission.what: omission.count for omission in small.omissions}
+    assert counts["files"] + small.text.count("+++ ") + small.text.count("diff --git") == 12
+
+
+def test_rows_far_beyond_the_counts_are_no_rows():
+    text = "--- a/x\n+++ b/x\n@@ -1,700 +1,700 @@\n" + " same\n" * 699 + "-b\n+c\n" + "- item of a list\n" * 2000
+    shown = DiffCompressor().compress(text, NATURAL)
+    assert "@@ -699,2 +699,2 @@\n same\n-b\n+c\n- item of a list\n" in shown.text
+    assert [(o.what, o.count) for o in shown.omissions] == [("context lines", 698)]
+
+
 def test_removed_line_of_dashes_is_no_file_header():
     text = "--- a/x.sql\n+++ b/x.sql\n@@ -1,3 +1,2 @@\n select 1;\n--- a comment in SQL\n select 2;\n"
     result = DiffCompressor().compress(text + long_diff(1), NATURAL)
@@ -268,6 +287,32 @@ def test_a_very_long_line_is_cut_and_counted():
     result = DiffCompressor().compress(text, Budget(max_tokens=300))
     assert "characters]\n\\ No newline" in result.text
     assert [(o.what, o.count) for o in result.omissions] == [("characters", 5 + 12_000 + 1 - 300)]
+
+
+COMMIT = "commit 1f0c9d8a7b6e5f4d3c2b1a09f8e7d6c5b4a39281\nAuthor: Ada Nyström <ada@dock.test>\nDate:   Mon Jan 5 10:00:00 2026\n\n"
+
+
+def test_commit_with_a_long_message_is_a_diff():
+    message = "    Tie the second rope\n\n    ```\n" + "    The first one wears out at the bollard.\n" * 200
+    router = ContentRouter(magika=False)
+    assert router.detect(COMMIT + message + "\n" + long_diff(1)).content_type is ContentType.DIFF
+    assert router.detect(COMMIT + message).content_type is not ContentType.DIFF
+
+
+def test_prose_that_quotes_a_diff_stays_text():
+    text = (
+        "Here is how we tie the second rope, as asked.\n" * 20
+        + f"\n```\n{COMMIT}{long_diff(1)}```\nThat is all of it.\n"
+    )
+    assert ContentRouter(magika=False).detect(text).content_type is ContentType.TEXT
+
+
+def test_long_message_is_shown_from_its_start():
+    message = "".join(f"    Reason number {at} why the rope has to be tied once more\n" for at in range(100))
+    shown = DiffCompressor().compress(f"{COMMIT}{message}\n{long_diff(3)}", Budget(max_tokens=600)).text
+    assert shown.startswith(f"{COMMIT}    Reason number 0 why")
+    assert "+line 5 of module 0, which does not change # touched" in shown
+    assert re.search(r"\[… \d+ other lines left out\]\ndiff --git", shown)
 
 
 def test_prose_is_left_alone():

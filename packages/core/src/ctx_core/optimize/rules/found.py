@@ -17,8 +17,12 @@ _DIFF: Final = re.compile(
     r"^(?:diff (?:--git|--cc|-\w+ |\S+ \S+$)|--- .+\n\+\+\+ .+\n@@ |Index: .+\n={20,}|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|\*\*\* .+\n--- .+\n\*{10,})",
     re.MULTILINE,
 )
-# A diff below more lines than a commit message has is quoted in something else.
+# A diff below more lines than a commit message has is quoted in something else, unless a commit is what it stands below.
 _MAX_LINES_BEFORE: Final = 60
+_COMMIT: Final = re.compile(
+    r"commit [0-9a-f]{7,64}\b.*\n(?:Merge: .*\n)?Author: +.*<|From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001\n|tag \S+\nTagger: "
+)
+_MAX_MESSAGE_CHARS: Final = 100_000
 
 _PATH: Final = r"(?:[A-Za-z]:\\)?[^\s:\"'(){}<>|=;,]+"
 _HIT: Final = re.compile(rf"{_PATH}(?::\d+(?::\d+)?:|-\d+-)(?!\d\d(?::\d\d)?\b)|(?=\S*/){_PATH}:(?!//|:|\s*$)|--$")
@@ -30,17 +34,25 @@ _DIAGNOSTIC: Final = re.compile(
     r"\S+?:\d+:\d+: \S|\S+?:\d+(?::\d+)?:\s*(?i:fatal |internal )?(?i:error|warning|note|info|undefined)\b"
 )
 
+_DIFF_FOUND: Final = Detection(content_type=ContentType.DIFF, language="diff")
+
 
 def diff(sample: Sample) -> Detection | None:
     """Unified, git, svn and context diffs, with or without a commit before them."""
+    return _DIFF_FOUND if _is_commit(sample) or _is_near_top(sample) else None
+
+
+def _is_commit(sample: Sample) -> bool:
+    """Say whether this is a commit with its diff, however long its message; git indents what a message quotes."""
+    return _COMMIT.match(sample.head) is not None and "\ndiff --git " in sample.text[:_MAX_MESSAGE_CHARS]
+
+
+def _is_near_top(sample: Sample) -> bool:
     match = _DIFF.search(sample.head)
-    if (
-        not match
-        or sample.head.count("\n", 0, match.start()) > _MAX_LINES_BEFORE
-        or "```" in sample.head[: match.start()]
-    ):
-        return None
-    return Detection(content_type=ContentType.DIFF, language="diff")
+    if match is None:
+        return False
+    before = sample.head[: match.start()]
+    return before.count("\n") <= _MAX_LINES_BEFORE and "```" not in before
 
 
 def search(sample: Sample) -> Detection | None:

@@ -138,23 +138,20 @@ def is_diff(text: str) -> bool:
 
 
 def _read_hunk(text: str, header: re.Match[str]) -> Hunk | None:
-    ranges = _RANGE.findall(header[2])
-    if len(ranges) != len(header[1]):
+    fence, versions, section = header.groups()
+    ranges = _RANGE.findall(versions)
+    if len(ranges) != len(fence):
         return None
-    counts = [int(count) if count else 1 for _, count in ranges]
+    counts = tuple([int(count) if count else 1 for _, count in ranges])
     start, body = header.span()
     parents = len(counts) - 1
-    stop = _end_of_rows(text, body, parents)
+    found = rows_pattern(parents, "*").match(text, body)
+    stop = found.end() if found else body
     rows = classify(text, body, stop, parents)
-    if any(map(gt, rows.lines, counts)):
+    if rows.lines != counts and any(map(gt, rows.lines, counts)):
         stop = _end_by_counts(text, body, stop, counts)
         rows = classify(text, body, stop, parents)
-    return Hunk(ranges, header[3], start, body, stop, rows)
-
-
-def _end_of_rows(text: str, at: int, parents: int) -> int:
-    match = rows_pattern(parents, "*").match(text, at)
-    return match.end() if match else at
+    return Hunk(ranges, section, start, body, stop, rows)
 
 
 def _end_by_counts(text: str, at: int, stop: int, left: Sequence[int]) -> int:
@@ -188,16 +185,12 @@ def _rows(signs: str, times: str) -> re.Pattern[str]:
 
 def classify(text: str, start: int, stop: int, parents: int) -> Rows:
     """Tell what the rows from `start` to `stop` are; at both, a line starts."""
-    rows = _count_rows(text, start, stop)
+    rows = text.count("\n", start, stop) - text.count("\n\\", start - 1, stop)
     if parents > 1:
         return _classify_merged(text, start, stop, parents, rows)
     removed, added = text.count("\n-", start - 1, stop), text.count("\n+", start - 1, stop)
     changed = removed + added
     return Rows(rows - changed, changed, (rows - added, rows - removed))
-
-
-def _count_rows(text: str, start: int, stop: int) -> int:
-    return text.count("\n", start, stop) - text.count("\n\\", start - 1, stop)
 
 
 def _classify_merged(text: str, start: int, stop: int, parents: int, rows: int) -> Rows:
@@ -224,12 +217,11 @@ def _lacking(signs: str) -> list[int]:
 
 
 def excerpts(text: str, hunk: Hunk, places: Iterable[tuple[int, int]]) -> Iterator[Excerpt]:
-    """Yield the rows of a hunk that stand at some places, in order; between them stands nothing but context."""
+    """Yield the rows of a hunk that stand at some places, in order."""
     parents, first, at = hunk.parents, hunk.first, hunk.body
     for start, stop in places:
         if at < start:
-            gap = _count_rows(text, at, start)
-            first = tuple([number + gap for number in first])
+            first = tuple(map(add, first, classify(text, at, start, parents).lines))
         rows = classify(text, start, stop, parents)
         yield Excerpt(start, stop, first, rows)
         first, at = tuple(map(add, first, rows.lines)), stop

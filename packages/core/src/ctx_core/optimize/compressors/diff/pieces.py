@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from ctx_core.optimize.compressors.diff.format import Hunk, Numbers
 
-# A hunk longer than this is shown in part rather than not at all.
+# What is longer than this is shown in part rather than not at all.
 _PIECE_ROWS: Final = 12
+
+_PARAGRAPH: Final = re.compile(rf"(?:.*+\n){{1,{_PIECE_ROWS}}}+")
 
 _RANKS: Final = (
     (
@@ -35,16 +37,16 @@ NOTHING: Final[Counts] = (0,) * len(UNITS)
 
 
 class Piece(NamedTuple):
-    """The head of a file, or some rows of a hunk; the best first.
+    """The head of a file, lines between files, or some rows of a hunk; the best first.
 
     Args:
-        key: Less is better: what the query names, then trouble, source before tests and docs, the start of every file.
+        key: Less is better: what the query names, then trouble, source before tests and docs, the start of each.
         start: Where it starts in the text.
         stop: Where it stops.
         head: The number of the head that it is, or stands under.
         before: What stands before it in all.
         behind: The same, and what it holds.
-        hunk: The hunk that it is of; None for a head.
+        hunk: The hunk that it is of, if any.
         first: The numbers of its first row.
         lines: How many lines of each version it holds.
     """
@@ -70,19 +72,26 @@ def pieces_of(text: str, terms: tuple[str, ...]) -> Iterator[Piece]:
     rank = named = nth = 0
     head, seen = -1, NOTHING
     for part in read_diff(text):
-        before = seen
         if isinstance(part, Head):
             name = name_in(text, part)
-            rank, named, nth, head = rank_of(name), hits(name, terms), 0, head + 1
-            seen = _sum(seen, (1, 0, 0, 0) if name else (0, text.count("\n", part.start, part.stop), 0, 0))
-            yield Piece((-named, 0, rank, 0, head), part.start, part.stop, head, before, seen)
+            rank, named, nth = rank_of(name), hits(name, terms), 0
+            for later, (start, stop) in enumerate([part[:2]] if name else _paragraphs(text, part)):
+                head, before = head + 1, seen
+                seen = _sum(before, (1, 0, 0, 0) if name else (0, text.count("\n", start, stop), 0, 0))
+                yield Piece((-named, 0, rank, later, head), start, stop, head, before, seen)
             continue
         for start, stop, first, rows in _cut(text, part):
-            shown = text[start:stop]
+            shown, before = text[start:stop], seen
             key = (-named - hits(shown, terms), -has_trouble(shown), rank, nth, head)
             seen = _sum(before, (0, 0, rows.changed, rows.unchanged))
             yield Piece(key, start, stop, head, before, seen, part, first, rows.lines)
-            before, nth = seen, nth + 1
+            nth += 1
+
+
+def _paragraphs(text: str, head: Head) -> list[tuple[int, int]]:
+    """Cut what stands between files, such as the message of a commit."""
+    found = [lines.span() for lines in _PARAGRAPH.finditer(text, head.start, head.stop)]
+    return found or [(head.start, head.stop)]
 
 
 def _sum(some: Counts, more: Counts) -> Counts:
