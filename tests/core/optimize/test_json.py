@@ -306,8 +306,15 @@ def test_very_long_lines_and_odd_characters_give_a_result():
             ]
         ),
         json.dumps([[i / 7, i / 11, i / 13] for i in range(9_000)]),
+        json.dumps([{"a": i % 10} for i in range(50_000)]),
+        json.dumps([{"id": i, "flag": "fi"} for i in range(20_000)]),
+        json.dumps([i * 7919 % 1_000_000 for i in range(60_000)]),
+        json.dumps({f"ship {i}": {"flag": "fi", "depth": i % 31} for i in range(12_000)}),
+        json.dumps(
+            [{"a": {"b": {"c": {"id": i}, "d": i % 7}, "e": [i]}} if i % 3 else [i, {"f": i}] for i in range(9_000)]
+        ),
     ],
-    ids=["lines", "nested", "numbers"],
+    ids=["lines", "nested", "rows of numbers", "tiny objects", "small objects", "numbers", "keyed", "mixed"],
 )
 def test_a_long_document_takes_less_than_twelve_times_its_memory(text: str):
     crush(text)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from ctx_core.optimize.compressors.base import Budget
 from ctx_core.optimize.compressors.json import JsonCrusher
-from ctx_core.optimize.compressors.rows import is_alarm, odd_rows, order_rows, score_rows
+from ctx_core.optimize.compressors.rows import is_alarm, odd_rows, order_rows, row_costs
+from ctx_core.optimize.compressors.scores import score_rows
+from ctx_core.tokens import TokenCounter
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,24 @@ def test_the_middle_of_a_table_is_never_all_dropped():
     order, _ = order_rows(["x"] * 500, [["7"] * 500], [1] * 500)
     gaps = sorted(order[:60])
     assert max(b - a for a, b in pairwise(gaps)) < 90
+
+
+def test_rows_that_cannot_fit_need_no_order():
+    rows = [f"ship {i},{i % 7}" for i in range(2000)]
+    columns = [[str(i % 7) for i in range(2000)]]
+    everything, _ = order_rows(rows, columns, [5.0] * 2000)
+    first, _ = order_rows(rows, columns, [5.0] * 2000, room=600)
+    assert len(first) == 120
+    assert first == everything[:120]
+
+
+@pytest.mark.parametrize(
+    "row", ["{0},{1}", "ship {0} lies at berth {1}", "2026-03-04T05:06:07Z,{0},{1},0.{0}", "船{0}停泊在{1}号泊位"]
+)
+def test_guessed_costs_of_rows_come_close_to_what_they_cost(row: str):
+    rows = [row.format(i, i * 7919 % 1000) for i in range(500)]
+    exact = TokenCounter().count("\n".join(rows))
+    assert sum(row_costs(rows, TokenCounter())) == pytest.approx(exact, rel=0.1)
 
 
 @pytest.mark.parametrize(

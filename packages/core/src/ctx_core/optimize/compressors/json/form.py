@@ -11,13 +11,13 @@ from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.compressors.json import legend
 from ctx_core.optimize.compressors.json.columns import Column, columns_of, settle
 from ctx_core.optimize.compressors.json.layout import Line, Piece, Table, joined, packed, wrapped
-from ctx_core.optimize.compressors.json.reader import SCALARS, Embedded, Members, Object, Pairs, Value, children
+from ctx_core.optimize.compressors.json.reader import SCALARS, Embedded, Members, Object, Pairs, Value
 from ctx_core.optimize.compressors.json.survey import NO_REPETITION, Survey
-from ctx_core.optimize.compressors.json.words import ABSENT, CommaWords, Keys, Words
+from ctx_core.optimize.compressors.json.words import ABSENT, CommaWords, Keys, Words, prefers_commas
 from ctx_core.optimize.compressors.rows import odd_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 _CONTAINERS: Final = frozenset({Object, list, Pairs, Embedded})
 
@@ -35,9 +35,7 @@ On public data every row that people asked for is among the first third of that 
 """
 
 _SLICE: Final = 128
-
-_SAMPLE: Final = 12
-"""Rows that decide whether a table's cells stand between commas or spaces."""
+"""Items of an array that are let go of together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,8 +232,8 @@ class Form:
         return self._object(start, cast("Object", value))
 
     def _object(self, start: str, value: Object) -> Piece:
-        tag, is_known = self._reference(value)
-        record = "" if is_known else self._record(value)
+        tag, is_known = self._reference(value) if self._survey.repeated else ("", False)
+        record = self._record(value) if self._survey.shapes and not is_known else ""
         if is_known or record:
             return f"{start}{tag}{record}"
         table = None if tag else self._keyed_table(start, value)
@@ -259,8 +257,10 @@ class Form:
         return self._table(f"{start}[{len(items)}][{size}]", rows)
 
     def _keyed_table(self, start: str, value: Object) -> Table | None:
+        if len(value.keys) < _MIN_ROWS or value[-1].__class__ is not Object:
+            return None
         rows = [*value.values]
-        if len(rows) < _MIN_ROWS or rows[0].__class__ is not Object or set(map(type, rows)) != {Object}:
+        if set(map(type, rows)) != {Object}:
             return None
         return self._table(f"{start}{{{len(rows)}}}", rows, Column("KEY", value.keys))
 
@@ -271,7 +271,7 @@ class Form:
             return None
         columns, total = [*names, *columns], len(rows)
         words, separator = self._words, " "
-        if len(columns) > 1 and _prefers_commas(rows):
+        if len(columns) > 1 and prefers_commas(rows):
             words, separator = self._comma_words, ","
         if self.is_last:
             rows.clear()
@@ -339,18 +339,3 @@ def _drained(items: list[Value]) -> Iterator[list[Value]]:
 
 def _holds_scalars(column: Column) -> bool:
     return _CONTAINERS.isdisjoint(map(type, column.values))
-
-
-def _prefers_commas(rows: Sequence[Value]) -> bool:
-    """Say whether commas between cells cost less: they spare spaced strings their quotes, but a space joins a word."""
-    gain = 0
-    todo: list[Value] = [*rows[:_SAMPLE]]
-    while todo:
-        for value in children(todo.pop()):
-            if isinstance(value, str):
-                gain += (2 if " " in value else -1) - 2 * ("," in value)
-            elif isinstance(value, Object):
-                todo.append(value)
-            else:
-                gain += value is None
-    return gain > 0

@@ -25,8 +25,10 @@ _SLICE: Final = 128
 
 
 class Survey:
-    """The repetitions of one document: `texts` counts the uses of strings, `repeated` holds the numbers of objects that would
-    be written more than once, `shapes` the distinct objects of the same keys, if there are enough, and they hold mostly scalars.
+    """The repetitions of one document.
+
+    `texts` counts the uses of strings, `repeated` holds the numbers of the objects that would be written more than once, and
+    `shapes` the distinct objects with the same keys, if there are enough of them, and they hold mostly scalars.
 
     Args:
         root: The document; None finds no repetition.
