@@ -24,8 +24,10 @@ _NATURAL_CONTEXT: Final = 1
 _MIN_SAVED_SHARE: Final = 0.05
 _MIN_SAVED_TOKENS: Final = 16
 _TAIL_TOKENS: Final = 32
+# Rounds of drawing and counting, and the share of the budget that is not worth another one.
 _ROUNDS: Final = 8
-_SLACK: Final = 100
+_SLACK: Final = 0.01
+_MIN_SLACK_TOKENS: Final = 4
 
 _TAIL: Final = re.compile(r"\n\[shortened diff, no longer applies: ([^\n]+) left out\]\n*\Z")
 _TALLIED: Final = re.compile(r"(\d{1,15}) ([a-z0-9 ]+)")
@@ -81,9 +83,9 @@ def _picked(bare: str, tally: Counter[str], budget: Budget, query: str | None) -
     """Leave out whole hunks; the costs of pieces are estimates, so draw again, with the room corrected by an exact count."""
     target = budget.max_tokens or 0
     pick = Pick(_LONG_ROW.sub(lambda row: shortened(row[0]), bare), target, query)
-    slack = max(4, target // _SLACK)
+    slack = max(_MIN_SLACK_TOKENS, int(_SLACK * target))
     best, best_count = None, 0
-    low, high, room = 0, 2 * target, target - _TAIL_TOKENS
+    low, high, room = 0, 4 * target, target - _TAIL_TOKENS
     for _ in range(_ROUNDS):
         shown, left_out = pick.drawn(room)
         drawn = _finished(shown, tally + left_out)
