@@ -190,6 +190,19 @@ diff --git a/app.py b/app.py
 """)
 
 
+def test_what_a_folded_file_had_is_counted_whole():
+    old = [f'version = "1.{at}"' for at in range(60)]
+    lock = unified(old, [line.replace("1.", "2.") if at % 6 == 0 else line for at, line in enumerate(old)])
+    text = f"diff --git a/uv.lock b/uv.lock\nindex 1..2 100644\n{lock}\n"
+    rows = lock.split("\n")[2:]
+    counts = {o.what: o.count for o in DiffCompressor().compress(text, NATURAL).omissions}
+    assert counts == {
+        "index lines": 1,
+        "context lines": sum(row.startswith(" ") for row in rows),
+        "changed lines": sum(row.startswith(("+", "-")) for row in rows),
+    }
+
+
 def test_renames_modes_and_binary_markers_stay():
     head = (
         "diff --git a/old.sh b/new.sh\nold mode 100644\nnew mode 100755\nsimilarity index 90%\n"

@@ -29,6 +29,8 @@ _ROUNDS: Final = 8
 _SLACK: Final = 0.01
 _MIN_SLACK_TOKENS: Final = 4
 
+# What the last line names, the least loss first.
+_ORDER: Final = ("index lines", "lines of binary patch", "context lines", "other lines", "files", "changed lines")
 _TAIL: Final = re.compile(r"\n\[shortened diff, no longer applies: ([^\n]+) left out\]\n*\Z")
 _TALLIED: Final = re.compile(r"(\d{1,15}) ([a-z0-9 ]+)")
 _LONG_ROW: Final = re.compile(r"^[ +-].{600,}", re.MULTILINE)
@@ -116,7 +118,8 @@ def _without_tail(text: str) -> tuple[str, Counter[str]]:
 def _finished(body: str, tally: Counter[str]) -> Compressed:
     """Say at the end what was left out in all."""
     # A row that was cut says so itself, be it by an earlier shortening.
-    tally = +Counter({**tally, "characters": sum(map(int, _CUT_ROW.findall(body)))})
+    cut = sum(map(int, _CUT_ROW.findall(body)))
+    tally = +Counter({**dict.fromkeys(_ORDER, 0), **tally, "characters": cut})
     if not tally:
         return Compressed(text=body)
     return Compressed(

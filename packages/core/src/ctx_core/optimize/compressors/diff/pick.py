@@ -41,11 +41,12 @@ class Pick:
         self._heads: list[Piece] = []
         self._costs: dict[int, int] = {}
         self._total = NOTHING
-        self._best = nsmallest(max_tokens // _LEAST_TOKENS, self._listed(pieces_of(text, query_terms(query))))
+        self._most = max_tokens // _LEAST_TOKENS
+        self._best = nsmallest(self._most, self._listed(pieces_of(text, query_terms(query))))
 
     def _listed(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:
-            if piece.hunk is None:
+            if piece.hunk is None and len(self._heads) <= self._most:
                 self._heads.append(piece)
             self._total = piece.behind
             yield piece
@@ -53,7 +54,7 @@ class Pick:
     def drawn(self, room: int) -> tuple[str, Counter[str]]:
         """Return the best pieces that cost up to `room` tokens by estimate, and what is missing in all; in place stands a count."""
         out: list[str] = []
-        end = Piece((), 0, 0, 0, self._total, self._total)
+        end = Piece((), 0, 0, self._total, self._total)
         hunk, behind, shown = None, NOTHING, NOTHING
         for piece in [*_joined(self._chosen(room)), end]:
             missing = {
@@ -76,21 +77,18 @@ class Pick:
         return header(piece.first, piece.lines, hunk.section if is_first else "") + rows
 
     def _chosen(self, room: int) -> list[Piece]:
-        names = self._heads if len(self._heads) * _LEAST_TOKENS < room else []
+        names = self._heads if len(self._heads) <= self._most else []
         left = room - sum(map(self._cost, names))
         if left < (1 - _NAMES_SHARE) * room:
             names, left = [], room
-        chosen, shown = list(names), {piece.head for piece in names}
+        chosen = {piece.start: piece for piece in names}
         for piece in self._best:
-            new = [] if piece.head in shown else [self._heads[piece.head]]
-            if piece.hunk is not None:
-                new.append(piece)
+            new = [each for each in (piece.head, piece) if each and each.start not in chosen]
             cost = sum(map(self._cost, new))
             if cost <= left:
-                chosen += new
-                shown.add(piece.head)
+                chosen.update((each.start, each) for each in new)
                 left -= cost
-        return chosen
+        return sorted(chosen.values(), key=lambda piece: piece.start)
 
     def _cost(self, piece: Piece) -> int:
         if piece.start not in self._costs:
@@ -100,9 +98,9 @@ class Pick:
 
 
 def _joined(pieces: Iterable[Piece]) -> list[Piece]:
-    """Put pieces in their order, and neighbours of one hunk together."""
+    """Put neighbours of one hunk together."""
     joined: list[Piece] = []
-    for piece in sorted(pieces, key=lambda piece: piece.start):
+    for piece in pieces:
         last = joined[-1] if joined else None
         if last and piece.hunk is not None and piece.hunk is last.hunk and piece.start == last.stop:
             lines = tuple(map(add, last.lines, piece.lines))

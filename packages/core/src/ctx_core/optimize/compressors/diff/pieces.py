@@ -43,9 +43,9 @@ class Piece(NamedTuple):
         key: Less is better: what the query names, then trouble, source before tests and docs, the start of each.
         start: Where it starts in the text.
         stop: Where it stops.
-        head: The number of the head that it is, or stands under.
         before: What stands before it in all.
         behind: The same, and what it holds.
+        head: The head that it stands under; None for one.
         hunk: The hunk that it is of, if any.
         first: The numbers of its first row.
         lines: How many lines of each version it holds.
@@ -54,9 +54,9 @@ class Piece(NamedTuple):
     key: tuple[int, ...]
     start: int
     stop: int
-    head: int
     before: Counts
     behind: Counts
+    head: Piece | None = None
     hunk: Hunk | None = None
     first: Numbers = ()
     lines: Numbers = ()
@@ -69,22 +69,23 @@ def pieces_of(text: str, terms: tuple[str, ...]) -> Iterator[Piece]:
         text: Ends with a newline.
         terms: Words of the query.
     """
-    rank = named = nth = 0
-    head, seen = -1, NOTHING
+    rank = named = nth = number = 0
+    head, seen = None, NOTHING
     for part in read_diff(text):
         if isinstance(part, Head):
             name = name_in(text, part)
             rank, named, nth = rank_of(name), hits(name, terms), 0
             for later, (start, stop) in enumerate([part[:2]] if name else _paragraphs(text, part)):
-                head, before = head + 1, seen
+                number, before = number + 1, seen
                 seen = _sum(before, (1, 0, 0, 0) if name else (0, text.count("\n", start, stop), 0, 0))
-                yield Piece((-named, 0, rank, later, head), start, stop, head, before, seen)
+                head = Piece((-named, 0, rank, later, number), start, stop, before, seen)
+                yield head
             continue
         for start, stop, first, rows in _cut(text, part):
             shown, before = text[start:stop], seen
-            key = (-named - hits(shown, terms), -has_trouble(shown), rank, nth, head)
+            key = (-named - hits(shown, terms), -has_trouble(shown), rank, nth, number)
             seen = _sum(before, (0, 0, rows.changed, rows.unchanged))
-            yield Piece(key, start, stop, head, before, seen, part, first, rows.lines)
+            yield Piece(key, start, stop, before, seen, head, part, first, rows.lines)
             nth += 1
 
 

@@ -79,15 +79,16 @@ def _shrink_head(draft: _Draft, head: Head) -> None:
 
 def _fold(draft: _Draft, start: int) -> None:
     """Leave a count in place of the hunks that start here."""
-    changed, stop = 0, start
+    changed, unchanged, stop = 0, 0, start
     for part in read_diff(draft.text, start):
         if isinstance(part, Head):
             break
         changed += part.rows.changed
+        unchanged += part.rows.unchanged
         stop = part.stop
     if changed >= _FOLDED_FROM:
         draft.replace(start, stop, f"[… {changed} changed lines left out]\n")
-        draft.tally["changed lines"] += changed
+        draft.tally.update({"changed lines": changed, "context lines": unchanged})
 
 
 def _shrink_hunk(draft: _Draft, hunk: Hunk, context: int) -> None:
