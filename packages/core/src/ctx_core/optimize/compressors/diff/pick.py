@@ -88,6 +88,8 @@ class Pick:
             if cost <= left:
                 chosen.update((each.start, each) for each in new)
                 left -= cost
+            if left < _LEAST_TOKENS:
+                break
         return sorted(chosen.values(), key=lambda piece: piece.start)
 
     def _cost(self, piece: Piece) -> int:
