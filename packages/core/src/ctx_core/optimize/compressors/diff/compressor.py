@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Compressed, Omission
 from ctx_core.optimize.compressors.diff.format import is_diff
 from ctx_core.optimize.compressors.diff.pick import Pick
@@ -24,10 +25,6 @@ _NATURAL_CONTEXT: Final = 1
 _MIN_SAVED_SHARE: Final = 0.05
 _MIN_SAVED_TOKENS: Final = 16
 _TAIL_TOKENS: Final = 32
-# Rounds of drawing and counting, and the share of the budget that is not worth another one.
-_ROUNDS: Final = 8
-_SLACK: Final = 0.01
-_MIN_SLACK_TOKENS: Final = 4
 
 # What the last line names, the least loss first.
 _ORDER: Final = ("index lines", "lines of binary patch", "context lines", "other lines", "files", "changed lines")
@@ -82,29 +79,14 @@ def _fitted(body: str, tally: Counter[str], budget: Budget, query: str | None) -
 
 
 def _picked(bare: str, tally: Counter[str], budget: Budget, query: str | None) -> Compressed:
-    """Leave out whole hunks; the costs of pieces are estimates, so draw again, with the room corrected by an exact count."""
-    target = budget.max_tokens or 0
-    pick = Pick(_LONG_ROW.sub(lambda row: shortened(row[0]), bare), target, query)
-    slack = max(_MIN_SLACK_TOKENS, int(_SLACK * target))
-    best, best_count = None, 0
-    low, high, room = 0, 4 * target, target - _TAIL_TOKENS
-    for _ in range(_ROUNDS):
+    """Leave out whole hunks."""
+    pick = Pick(_LONG_ROW.sub(lambda row: shortened(row[0]), bare), budget.max_tokens or 0, query)
+
+    def draw(room: int) -> Compressed:
         shown, left_out = pick.drawn(room)
-        drawn = _finished(shown, tally + left_out)
-        count = budget.counter.count(drawn.text)
-        if count > target:
-            high = room
-        else:
-            low = room
-            if count > best_count:
-                best, best_count = drawn, count
-        if target - best_count <= slack or high - low <= 2:
-            break
-        # What was too long by little goes down by more, as the same pieces may fit into a little less room.
-        room = room * target // count - (slack if count > target else 0)
-        if not low < room < high:
-            room = (low + high) // 2
-    return best or _finished("", tally + pick.drawn(0)[1])
+        return _finished(shown, tally + left_out)
+
+    return aim(draw, budget, reserve=_TAIL_TOKENS) or draw(0)
 
 
 def _without_tail(text: str) -> tuple[str, Counter[str]]:
