@@ -222,14 +222,14 @@ class Form:
 
     def _block(self, start: str, value: Value) -> Piece:
         """Write a container behind `start`, which is empty or ends with `=` or `json`."""
-        if isinstance(value, Embedded):
-            self._has_embedded = True
-            return self._block(f"{start}json", value.value)
+        if isinstance(value, Object):
+            return self._object(start, value)
         if isinstance(value, list):
             return self._row_table(start, value) or wrapped(f"{start}[", self._items(value), "]")
         if isinstance(value, Pairs):
             return wrapped(f"{start}{{", self._fields(value), "}")
-        return self._object(start, cast("Object", value))
+        self._has_embedded = True
+        return self._block(f"{start}json", cast("Embedded", value).value)
 
     def _object(self, start: str, value: Object) -> Piece:
         tag, is_known = self._reference(value) if self._survey.repeated else ("", False)
@@ -242,7 +242,7 @@ class Form:
     # Tables ----------------------------------------------------------------
 
     def _row_table(self, start: str, items: list[Value]) -> Table | None:
-        if len(items) < _MIN_ROWS:
+        if len(items) < _MIN_ROWS or items[0].__class__ in SCALARS:
             return None
         kinds = set(map(type, items))
         if kinds == {Object}:
