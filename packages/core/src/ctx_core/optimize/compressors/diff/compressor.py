@@ -86,7 +86,8 @@ def _picked(bare: str, tally: Counter[str], budget: Budget, query: str | None) -
         shown, left_out = pick.drawn(room)
         return _finished(shown, tally + left_out)
 
-    return aim(draw, budget, reserve=_TAIL_TOKENS) or draw(0)
+    # Where there is no room for any, the last line alone says how many there were.
+    return aim(draw, budget, reserve=_TAIL_TOKENS) or _finished("", tally + pick.drawn(0)[1])
 
 
 def _without_tail(text: str) -> tuple[str, Counter[str]]:
