@@ -74,6 +74,8 @@ def test_a_reminder_in_tags_is_spoken():
         "E       AssertionError: assert three is four",
         "FAILED tests/test_cart.py::test_total - assert 3 == 4",
         "| ship | berth |",
+        "NAME   READY   STATUS   RESTARTS",
+        "Filesystem      Size  Used Avail Mounted on",
         "",
     ],
 )

@@ -45,6 +45,7 @@ _PRINTED: Final = re.compile(
     r"\s|[-=+#*|>$@/\\{}()\[\]0-9]|\w+[=:]\S|\S+\.\S+:|(?:[\w$]+\.)*\w*(?:Error|Exception|Failure|Warning)\b"
     r"|E {3}|(?:error|warning|note|FAIL\w*|PASS\w*|ERROR\w*|ok)\b|Caused by|Traceback|Exception in|goroutine |panic|make|npm "
 )
+_COLUMNS: Final = re.compile(r"\S {3,}\S|\S {2,}\S.* {2,}\S")
 _DETECTED: Final = {
     "json": Detection(content_type=ContentType.JSON, language="json"),
     "jsonl": Detection(content_type=ContentType.JSON, language="jsonl"),
@@ -227,7 +228,7 @@ def is_spoken(line: str) -> bool:
     """Say whether a line is addressed to a reader: a sentence or a question, and nothing a program would print."""
     if _ADDRESSED.match(line):
         return True
-    if STAMPED.match(line) or _PRINTED.match(line):
+    if STAMPED.match(line) or _PRINTED.match(line) or line.isupper() or _COLUMNS.search(line):
         return False
     letters = sum(map(str.isalpha, line)) + line.count(" ")
     is_sentence = len(_WORD.findall(line)) >= 4 and (line[0].isupper() or line.rstrip()[-1:] in ".?!:")

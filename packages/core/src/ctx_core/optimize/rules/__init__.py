@@ -21,6 +21,7 @@ RULES: Final[tuple[Callable[[Sample], Detection | None], ...]] = (
     logs.printed,
     found.search,
     tables.table,
+    tables.timed,
     logs.stamped,
     tables.listing,
     tables.delimited,

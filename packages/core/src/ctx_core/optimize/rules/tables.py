@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.content import ContentType, Detection
+from ctx_core.optimize.rules.logs import STAMPED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ _WORD: Final = re.compile(r"\S+")
 _DELIMITERS: Final = (("\t", "tsv"), (",", "csv"), (";", "csv"), ("|", "csv"))
 _QUOTED: Final = re.compile(r'"(?:[^"]|"")*"')
 _LOOKED_AT: Final = 40
+_FRACTION: Final = re.compile(r":\d\d,\d{3}(?!\d)")
 
 
 def table(sample: Sample) -> Detection | None:
@@ -65,20 +67,39 @@ def _ends(row: str, at: int) -> bool:
     return at <= len(row) and not row[at - 1].isspace() and (at == len(row) or row[at].isspace())
 
 
+def timed(sample: Sample) -> Detection | None:
+    """CSV whose rows begin with a time: under a header, or with cells that are no part of a log line."""
+    if sample.share(STAMPED) < 0.5 or (found := delimited(sample)) is None or found.language != "csv":
+        return None
+    header, *rows = sample.lines[:_LOOKED_AT]
+    # What loggers put behind a comma is a fraction of a second, and then words.
+    if STAMPED.match(header) and all(map(_FRACTION.search, rows)):
+        return None
+    cells = [cell for row in rows for cell in row.split(",")]
+    return found if sum(cell.count(" ") <= 1 for cell in cells) >= 0.9 * len(cells) else None
+
+
 def delimited(sample: Sample) -> Detection | None:
     """CSV, TSV and their relatives: every row has as many delimiters as the others."""
     lines = [line for line in sample.lines if not line.startswith("#")][:_LOOKED_AT]
-    if len(lines) < 3:
-        return None
-    plain = [(_QUOTED.sub("", line) if '"' in line else line).lstrip("\t") for line in lines]
-    for delimiter, language in _DELIMITERS:
+    language = _delimited_as(lines, [_without_quoted(line).lstrip("\t") for line in lines])
+    if language is None and '"' in sample.head:
+        # A quoted cell may go on over lines.
+        whole = _without_quoted(sample.head).split("\n")[:-1][:_LOOKED_AT]
+        language = _delimited_as(whole, whole)
+    return _of(language, 0.95) if language and not _is_code(lines) else None
+
+
+def _without_quoted(text: str) -> str:
+    return _QUOTED.sub("", text) if '"' in text else text
+
+
+def _delimited_as(lines: Sequence[str], plain: Sequence[str]) -> str | None:
+    for delimiter, language in _DELIMITERS if len(lines) >= 3 else ():
         usual, times = Counter(line.count(delimiter) for line in plain).most_common(1)[0]
-        if (
-            usual
-            and times >= 0.9 * len(lines)
-            and (usual >= 2 or delimiter == "\t" or _has_short_cells(lines, delimiter))
-        ):
-            return None if _is_code(lines) else _of(language, 0.95)
+        is_sure = usual >= 2 or delimiter == "\t" or _has_short_cells(lines, delimiter)
+        if usual and times >= 0.9 * len(lines) and is_sure:
+            return language
     return None
 
 
