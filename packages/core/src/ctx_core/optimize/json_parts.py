@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 # A part shorter than this is not worth its own way.
 _MIN_PART: Final = 400
-_OPENING: Final = re.compile(r"[\[{]\s*[\"\[{\d\-]")
+_OPENING: Final = re.compile(r"\{\s*\"|\[\s*(?:[\"{\d\-]|\[\s*[\"\[{\d\-\]])")
 # What stands before a document on its line: nothing, or words that introduce it.
 _LEAD: Final = re.compile(r"[ \t]*\Z|.*[:=] \Z")
 _LEAD_CHARS: Final = 200
 _TOKEN: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|[\[\]{},]|"')
 _CLOSING: Final = {"[": "]", "{": "}"}
 # Attempts that fail may read so many times the text, so that no text takes more than linear time.
-_PATIENCE: Final = 4
-_FAILURE: Final = 64
+_PATIENCE: Final = 8
+_FAILURE: Final = 256
 # The outermost comma behind this share of a cut document leaves a whole row out, not a part of one.
 _MOST: Final = 0.75
 _MAX_DEPTH: Final = 64
@@ -124,7 +124,10 @@ def _is_led_to(text: str, start: int) -> bool:
 def _closed(text: str) -> tuple[Piece, Piece] | None:
     """Close a document that begins `text` and does not end behind its last whole element; None where there is none."""
     start = len(text) - len(text.lstrip("\ufeff \t\r\n"))
-    if not _OPENING.match(text, start) or _end(text, start) > 0 or (cut := _last_comma(text, start)) is None:
+    if not _OPENING.match(text, start) or -_end(text, start) < len(text) // 2:
+        return None
+    cut = _last_comma(text, start)
+    if cut is None:
         return None
     place, brackets = cut
     document = text[:place] + brackets

@@ -159,8 +159,12 @@ def _first_alarms(rows: Sequence[str]) -> list[int]:
     """Return the first row of every distinct alarm."""
     first: dict[str, int] = {}
     for start in range(0, len(rows), _CHUNK):
-        for i in alarms(rows[start : start + _CHUNK]):
-            first.setdefault(_VARIABLE.sub("#", rows[start + i]), start + i)
+        chunk = rows[start : start + _CHUNK]
+        if not _may_be_alarm("\n".join(chunk)):
+            continue
+        for number, row in enumerate(chunk, start):
+            if _may_be_alarm(row) and (shape := _VARIABLE.sub("#", row)) not in first and is_alarm(row):
+                first[shape] = number
     return [*first.values()]
 
 
