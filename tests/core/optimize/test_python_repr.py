@@ -55,6 +55,8 @@ def test_spelling(value, spelled):
         "{1: 'a'}",
         "{'a': b'raw'}",
         "{'a': 1, 'b",
+        r"{'a': '\d+'}",
+        r"{'a': '\U99999999'}",
         "{'a': datetime.date(2026, 1, 5)}",
         '{"a": 1}',
         "it's {'a'}",

@@ -10,8 +10,10 @@ from typing import Final
 from ctx_core.optimize.json_parts import is_one_document
 
 _OPENING: Final = re.compile(r"\s*(?:[\[(]\s*)*\{\s*(?:'|\"[^\"\n]*\"\s*:\s*(?:'|True\b|False\b|None\b))")
+# The escapes that `repr` writes; with any other, a quote stays what it is, and no parser takes the result.
+_ESCAPE: Final = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U00(?:0[0-9a-f]|10)[0-9a-f]{4})"
 _PART: Final = re.compile(
-    r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|\d[\d.]*(?:e[+-]?\d+)?|[^\W\d]\w*|\(|,?\s*\)", re.DOTALL
+    rf"'(?:[^'\\\n]|{_ESCAPE})*'|\"(?:[^\"\\\n]|{_ESCAPE})*\"|\d[\d.]*(?:e[+-]?\d+)?|[^\W\d]\w*|\(|,?\s*\)"
 )
 _WORDS: Final = {"True": "true", "False": "false", "None": "null", "nan": "NaN", "inf": "Infinity", "(": "["}
 
@@ -27,7 +29,7 @@ def as_json(text: str) -> str | None:
         return None
     try:
         spelled = _PART.sub(_spelled, text)
-    except (KeyError, ValueError, SyntaxError):
+    except KeyError:
         return None
     return spelled if is_one_document(spelled) else None
 
