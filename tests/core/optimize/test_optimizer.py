@@ -282,6 +282,27 @@ def test_a_chunk_that_stands_twice_is_pointed_at():
     assert results[2].ccr_hash == results[0].ccr_hash
 
 
+def test_a_passage_that_two_chunks_share_is_pointed_at():
+    sentences = [
+        f"The pilot of ship {n} ties {n * 7} ropes before the tide turns at berth {n % 5}. " for n in range(60)
+    ]
+    chunks = ["".join(sentences[:30]), "".join(sentences[25:55])]
+    subject = ContextOptimizer()
+    first, second = subject.optimize_many(chunks, max_tokens=subject.counter.count("".join(chunks)) - 20)
+    assert first.compressed == chunks[0]
+    assert second.compressed == "[as in chunk 1] " + "".join(sentences[30:55])
+    assert second.lossless
+    assert subject.retrieve(second.ccr_hash or "") == chunks[1]
+
+
+def test_no_chunk_points_at_one_that_is_left_out():
+    chunks = [f"{PROSE} {n}" for n in range(10)]
+    results = ContextOptimizer().optimize_many(chunks, max_tokens=150)
+    left_out = {n for n, result in enumerate(results, start=1) if any(o.what == "chunks" for o in result.omissions)}
+    assert left_out
+    assert not any(f"[as in chunk {n}]" in result.compressed for n in left_out for result in results)
+
+
 def test_the_chunk_that_answers_gets_more():
     other = PROSE.replace("rope", "mast").replace("Pilot", "Smith").replace("draft", "height")
     for chunks in ([PROSE, other], [other, PROSE]):

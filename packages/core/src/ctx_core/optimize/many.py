@@ -1,20 +1,26 @@
-"""One budget over many chunks: by worth, and what stands twice is pointed at."""
+"""One budget over many chunks: by worth, and what stands in two of them is pointed at."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.optimize.ccr import hints_in
 from ctx_core.optimize.compressors.relevance import hits, query_terms
+from ctx_core.optimize.compressors.text.units import Kind, units_of
 from ctx_core.optimize.fit import shares
 from ctx_core.optimize.trouble import is_trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ctx_core.tokens import TokenCounter
 
 _NOTE_TOKENS: Final = 10
+# Characters from which a passage that an earlier chunk holds costs more than a note that says so.
+_MIN_PASSAGE: Final = 160
 _LOOKED_AT: Final = 20_000
 
 
@@ -25,24 +31,35 @@ class Allotment:
     Args:
         tokens: Tokens of the chunk.
         budget: The most tokens it may take; 0 leaves it out.
+        shown: The chunk, notes in place of what earlier ones say.
         same_as: The earlier chunk, counted from 0, that it repeats word for word.
     """
 
     tokens: int
     budget: int
+    shown: str
     same_as: int | None = None
 
 
 def allot(
-    chunks: Sequence[str], max_tokens: int, *, floor: int, counter: TokenCounter, query: str | None
+    chunks: Sequence[str],
+    max_tokens: int,
+    *,
+    floor: int,
+    counter: TokenCounter,
+    query: str | None,
+    is_prose: Callable[[str], bool],
 ) -> list[Allotment]:
-    """Divide a budget over chunks; what cannot be given `floor` tokens is left out, the least worth first."""
+    """Divide a budget over chunks; what cannot be given `floor` tokens is left out, the least worth first.
+
+    Passages are only looked for in prose: elsewhere lines that occur again belong to what stands around them.
+    """
     first: dict[str, int] = {}
     same_as = [first.setdefault(chunk, i) for i, chunk in enumerate(chunks)]
     tokens = {chunk: counter.count(chunk) for chunk in first}
     costs = [tokens[chunk] for chunk in chunks]
     if sum(costs) <= max_tokens:
-        return [Allotment(tokens=cost, budget=cost) for cost in costs]
+        return [Allotment(tokens=cost, budget=cost, shown=chunk) for cost, chunk in zip(costs, chunks, strict=True)]
     repeats = [i for i, j in enumerate(same_as) if i != j and costs[i] > _NOTE_TOKENS]
     # Pointing at many repeats must not take the room of what they point at; those beyond half of it are left out.
     told = repeats[: max_tokens // 2 // _NOTE_TOKENS]
@@ -50,11 +67,40 @@ def allot(
     weights = _worth([chunks[i] for i in served], query)
     room = max_tokens - _NOTE_TOKENS * (len(told) + 1)
     given = _served([costs[i] for i in served], weights, room, floor)
-    budgets = dict(zip(served, given, strict=True)) | dict.fromkeys(told, _NOTE_TOKENS)
+    shown = _said_once({i: chunks[i] for i, share in zip(served, given, strict=True) if share and is_prose(chunks[i])})
+    # What need not be said twice is room for the others.
+    news = [counter.count(shown[i]) if shown.get(i, chunks[i]) != chunks[i] else costs[i] for i in served]
+    given = dict(zip(served, _served(news, weights, room, floor), strict=True))
+    budgets = given | dict.fromkeys(told, _NOTE_TOKENS)
     return [
-        Allotment(tokens=costs[i], budget=budgets.get(i, 0), same_as=same_as[i] if i in told else None)
+        Allotment(
+            tokens=costs[i],
+            budget=budgets.get(i, 0),
+            shown=shown.get(i, chunks[i]),
+            same_as=same_as[i] if i in told else None,
+        )
         for i in range(len(chunks))
     ]
+
+
+def _said_once(chunks: Mapping[int, str]) -> dict[int, str]:
+    """Put a note in place of each long passage that an earlier chunk holds, as chunks that were cut with an overlap do."""
+    seen: dict[str, int] = {}
+    shown: dict[int, str] = {}
+    for number, chunk in chunks.items():
+        units = [] if hints_in(chunk) else units_of(chunk)
+        said = [None if unit.kind is Kind.HEADING or unit.fence else seen.get(unit.text.strip()) for unit in units]
+        out: list[str] = []
+        for earlier, run in groupby(zip(said, units, strict=True), key=itemgetter(0)):
+            passage = "".join([unit.text for _, unit in run])
+            if earlier is not None and len(passage.strip()) >= _MIN_PASSAGE:
+                passage = f"[as in chunk {earlier + 1}]{passage[len(passage.rstrip()) :]}"
+            out.append(passage)
+        text = "".join(out)
+        shown[number] = text if units and text != chunk else chunk
+        for unit in units:
+            seen.setdefault(unit.text.strip(), number)
+    return shown
 
 
 def _worth(chunks: Sequence[str], query: str | None) -> list[float]:

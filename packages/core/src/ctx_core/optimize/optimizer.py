@@ -114,8 +114,14 @@ class ContextOptimizer:
         """
         if max_tokens is not None:
             _check_budget(max_tokens)
+        return self._optimized(text, text, max_tokens, query, content_type)
+
+    def _optimized(
+        self, text: str, shown: str, max_tokens: int | None, query: str | None, content_type: ContentType | None
+    ) -> CompressResult:
+        """Optimize what is to be `shown` of a text; the text itself is what can be had back."""
         tokens = self.counter.count(text)
-        if tokens <= (self.min_tokens if max_tokens is None else max_tokens):
+        if shown is text and tokens <= (self.min_tokens if max_tokens is None else max_tokens):
             return self._untouched(text, tokens, content_type)
         # What looks like a hint and leaves no room for anything else is content.
         carried = [line for line in hints_in(text) if self._leaves_room(line, max_tokens)]
@@ -126,7 +132,7 @@ class ContextOptimizer:
                 text=text,
                 tokens=tokens,
                 carried=carried,
-                parts=self._parts(without_hints(text) if carried else text, content_type),
+                parts=self._parts(without_hints(shown) if carried else shown, content_type),
                 max_tokens=max_tokens,
                 query=query,
                 footer=self._footer(text, max_tokens, carried),
@@ -141,11 +147,13 @@ class ContextOptimizer:
         """Return every chunk, in order, so that all of them together are within `max_tokens`.
 
         Chunks get tokens by worth: what answers the query and what speaks of trouble gets more, and what one chunk does
-        not need goes to the others. A chunk that repeats an earlier one points at it. What there is no room for at all is
-        left out and counted; its result still has its hash.
+        not need goes to the others. A chunk that repeats an earlier one points at it, and so does a passage that an earlier
+        chunk holds. What there is no room for at all is left out and counted; its result still has its hash.
         """
         _check_budget(max_tokens)
-        allotted = allot(chunks, max_tokens, floor=MIN_BUDGET, counter=self.counter, query=query)
+        allotted = allot(
+            chunks, max_tokens, floor=MIN_BUDGET, counter=self.counter, query=query, is_prose=self._is_prose
+        )
         left_out = [i for i, one in enumerate(allotted) if one.budget == 0 < one.tokens]
         results: dict[int, CompressResult] = {}
         spare = 0
@@ -158,12 +166,21 @@ class ContextOptimizer:
                 results[i] = self._told(chunks[i], one, note, Omission(what="chunks", count=1))
             else:
                 budget = max(MIN_BUDGET, min(one.tokens, one.budget + spare))
-                results[i] = self.optimize(chunks[i], max_tokens=budget, query=query)
+                results[i] = self._served(chunks[i], one, budget, query)
                 spare = max(0, one.budget + spare - results[i].compressed_tokens)
         return [results[i] for i in range(len(chunks))]
 
+    def _is_prose(self, text: str) -> bool:
+        return self.router.by_shape(text).content_type is ContentType.TEXT
+
+    def _served(self, text: str, one: Allotment, budget: int, query: str | None) -> CompressResult:
+        """Return a chunk in its share of the budget."""
+        if one.shown is not text and self.counter.count(one.shown) <= budget:
+            return self._told(text, one, one.shown, None)
+        return self._optimized(text, one.shown, budget, query, None)
+
     def _told(self, text: str, one: Allotment, note: str, omission: Omission | None) -> CompressResult:
-        """Return a note in place of a chunk."""
+        """Return a note in place of a chunk, or of parts of it."""
         carried = hints_in(text)
         return CompressResult(
             compressed=note,
