@@ -206,6 +206,19 @@ def test_the_answer_comes_before_the_question_and_its_echo():
     assert [one.id for _, one in hits[0].beside] == ["1"]
 
 
+def test_of_two_turns_that_share_no_word_with_the_question_the_one_like_the_best_answer_comes_first():
+    kept = Archive(embedder=FakeEmbedder(4096))
+    texts = [f"Gate {n} is shut." for n in range(40)]
+    texts[10] = "My hobby is pottery, with clay bowls on the shelf."
+    texts[20] = "Nails rust quickly, so the northern depot is closed."
+    texts[30] = "Clay dries slowly, so the upper shelf is full."
+    kept.append("ann", [turn(str(n), text) for n, text in enumerate(texts)])
+    kept.flush()
+    order = [hit.turn.id for hit in kept.search("ann", "Is pottery the hobby?", top_k=40)]
+    assert order[0] == "10"
+    assert order.index("30") < order.index("20")
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -36,6 +36,7 @@ class Weights:
         near_words: The question's words within five turns.
         vector: Nearness in meaning.
         near_vectors: Nearness in meaning of the turns within five turns.
+        likeness: Nearness in meaning to the turn that scores highest, by cosine: much of an answer shares no word with the question.
         substance: Length, up to twenty words: a greeting answers nothing.
         before: The score of the turn before, as a share.
         after: The score of the turn after, as a share.
@@ -51,6 +52,7 @@ class Weights:
     near_words: float = 1.5
     vector: float = 1.5
     near_vectors: float = 0.8
+    likeness: float = 3.5
     substance: float = 2.0
     before: float = 0.1
     after: float = 0.25
@@ -91,7 +93,7 @@ def rank(
         weights: How much each aspect counts.
     """
     scorer = _Scorer(index, query, vector=vector, now=now, session_id=session_id, weights=weights)
-    scores = {at: scorer.score(at) for at in scorer.pool() if eligible(index.entries[at])}
+    scores = scorer.with_likeness({at: scorer.score(at) for at in scorer.pool() if eligible(index.entries[at])})
     return [
         ScoredTurn(
             turn=index.entries[at].turn,
@@ -173,6 +175,15 @@ class _Scorer:
         if entry.turn.role == self._query.role:
             total += weights.role * self.scale
         return total + weights.period * self.scale * self._in_period(at)
+
+    def with_likeness(self, scores: Mapping[int, float]) -> Mapping[int, float]:
+        """Return the scores with what turns gain by being like the best of them."""
+        if not scores or self._cosines is None or self._index.vectors is None:
+            return scores
+        best = max(scores, key=lambda at: (scores[at], -at))
+        weight = self._weights.likeness * self.scale
+        alike = self._index.vectors.likeness(best, scores)
+        return {at: score + weight * cosine for (at, score), cosine in zip(scores.items(), alike, strict=True)}
 
     def _match(self, at: int) -> float:
         if at not in self._matches:
