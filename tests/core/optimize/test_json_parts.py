@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctx_core.optimize.content import ContentType
 from ctx_core.optimize.json_parts import is_one_document, json_pieces
 from ctx_core.optimize.optimizer import ContextOptimizer
 
@@ -68,6 +69,16 @@ def test_what_stands_behind_the_last_whole_row_follows_under_a_note():
 
 def test_words_below_a_document_are_quoted():
     assert shown(ROWS + "\n\nExit code: 1\nError: harbour closed").endswith("\n\nExit code: 1\nError: harbour closed")
+
+
+def test_lines_among_those_of_a_log_stay_in_the_log():
+    lines = []
+    for n in range(60):
+        lines += [json.dumps({"level": "info", "msg": f"served berth {n}", "took_ms": k}) for k in range(5)]
+        lines += ["GC pause 12 ms", "retrying in 5 s"][: 1 + n % 2]
+    text = "\n".join(lines)
+    assert [*json_pieces(text)] == [(text, False)]
+    assert ContextOptimizer().optimize(text).content_type is ContentType.LOG
 
 
 @given(st.lists(VALUES.map(json.dumps) | st.sampled_from([ROWS, *LINES[:9], "{", '["', "words\n", "\n"]), max_size=8))

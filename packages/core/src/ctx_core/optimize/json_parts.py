@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # A part shorter than this is not worth its own way.
 _MIN_PART: Final = 400
@@ -22,6 +22,8 @@ _PATIENCE: Final = 8
 _FAILURE: Final = 256
 # The outermost comma behind this share of a cut document leaves a whole row out, not a part of one.
 _MOST: Final = 0.75
+_MAX_RUNS: Final = 8
+_MOST_LINES: Final = 0.5
 _MAX_DEPTH: Final = 64
 _WINDOW: Final = 1 << 14
 _CUT_NOTE: Final = "\n[the JSON is cut short here; it went on:]\n"
@@ -48,7 +50,7 @@ def json_pieces(text: str) -> Iterator[Piece]:
         yield from cut
     else:
         done = 0
-        for start, end in _documents(text):
+        for start, end in _in_runs(text, list(_documents(text))):
             if end - start >= _MIN_PART:
                 yield Piece(text[done:start], is_json=False)
                 yield Piece(text[start:end], is_json=True)
@@ -88,30 +90,36 @@ def _end(text: str, start: int) -> int:
 
 
 def _documents(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where documents start and end; neighbouring lines that each are an object count as one."""
+    """Yield where documents start and end."""
     position, patience = 0, _PATIENCE * len(text)
-    lines: tuple[int, int] | None = None
     while patience > 0 and (match := _OPENING.search(text, position)) is not None:
         start = match.start()
         position = start + 1
         if not _is_led_to(text, start):
             continue
         end = _end(text, start)
-        if end <= 0:
-            patience -= max(_FAILURE, -end - start)
-            continue
-        position = end
-        is_line = text[start] == "{" and text.find("\n", start, end) < 0
-        if lines and is_line and text[lines[1] : start].strip(" \t\r") == "\n":
-            lines = lines[0], end
-            continue
-        if lines:
-            yield lines
-        lines = (start, end) if is_line else None
-        if not is_line:
+        if end > 0:
             yield start, end
-    if lines:
-        yield lines
+            position = end
+        else:
+            patience -= max(_FAILURE, -end - start)
+
+
+def _in_runs(text: str, documents: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """Take neighbouring lines that each are an object for one, where a few runs of them are most of the text.
+
+    Among the lines of a log they are lines of that log.
+    """
+    lines = [place for place in documents if text[place[0]] == "{" and text.find("\n", *place) < 0]
+    runs: list[tuple[int, int]] = []
+    for start, end in lines:
+        if runs and text[runs[-1][1] : start].strip(" \t\r") == "\n":
+            runs[-1] = runs[-1][0], end
+        else:
+            runs.append((start, end))
+    if len(runs) > _MAX_RUNS or sum([end - start for start, end in runs]) < _MOST_LINES * len(text):
+        return documents
+    return sorted({*runs, *documents}.difference(set(lines).difference(runs)))
 
 
 def _is_led_to(text: str, start: int) -> bool:
