@@ -100,19 +100,19 @@ def one_user(count: int, blobs: BlobStore) -> dict[str, object]:
     rng = random.Random(7)
     embedder = SeededEmbedder()
     archive = Archive(blobs, embedder=embedder)
-    turns = turns_of("ann", count, rng)
+    turns = turns_of("user-1", count, rng)
     for start in range(0, count, 500):
-        archive.append("ann", turns[start : start + 500])
+        archive.append("user-1", turns[start : start + 500])
     archive.flush()
     rehydrator = Rehydrator(archive)
-    archive.search("ann", "warm up")
+    archive.search("user-1", "warm up")
     fresh = iter(range(10**6))
     queries = (" ".join(rng.choices(WORDS, cum_weights=PREFERENCE, k=6)) for _ in range(10**6))
     report: dict[str, object] = {
-        "no trigger": timed(lambda: rehydrator.rehydrate([QUIET], user_id="ann"), times=500),
-        "warm search": timed(lambda: archive.search("ann", next(queries)), times=100),
-        "triggered call": timed(lambda: rehydrator.rehydrate([ASK], user_id="ann"), times=50),
-        "append of 20 turns": timed(lambda: archive.append("ann", turns_of(f"new{next(fresh)}", 20, rng)), times=20),
+        "no trigger": timed(lambda: rehydrator.rehydrate([QUIET], user_id="user-1"), times=500),
+        "warm search": timed(lambda: archive.search("user-1", next(queries)), times=100),
+        "triggered call": timed(lambda: rehydrator.rehydrate([ASK], user_id="user-1"), times=50),
+        "append of 20 turns": timed(lambda: archive.append("user-1", turns_of(f"new{next(fresh)}", 20, rng)), times=20),
         "every turn embedded at every request": timed(
             lambda: every_turn_every_time(turns, embedder, ASK.text), times=1
         ),

@@ -33,6 +33,6 @@ class TestFileBlobs(BlobStoreSuite):
         assert [path.name for path in tmp_path.iterdir()] == []
 
     def test_a_half_written_file_is_no_blob(self, store):
-        store.put("evictions/ann/1-0.json", b"{}")
-        (store.root / "evictions/ann/.part-123").write_bytes(b'{"half')
-        assert [ref.key for ref in store.list("evictions/ann/")] == ["evictions/ann/1-0.json"]
+        store.put("evictions/user-1/1-0.json", b"{}")
+        (store.root / "evictions/user-1/.part-123").write_bytes(b'{"half')
+        assert [ref.key for ref in store.list("evictions/user-1/")] == ["evictions/user-1/1-0.json"]

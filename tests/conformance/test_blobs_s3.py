@@ -72,7 +72,7 @@ class TestSeaweedFs(BlobStoreSuite):
         url, bucket = seaweed
         store = S3Blobs(bucket, endpoint_url=url, **wrong)
         with pytest.raises(StoreUnavailable, match=r"SignatureDoesNotMatch|AccessDenied|403"):
-            store.list("evictions/ann/")
+            store.list("evictions/user-1/")
 
     def test_a_long_session_comes_back(self, store):
         run_session(store)
@@ -85,7 +85,7 @@ class TestMoto(BlobStoreSuite):
 
     def test_a_missing_bucket_is_no_missing_blob(self, moto_url):
         with pytest.raises(StoreUnavailable, match="NoSuchBucket"):
-            S3Blobs("nowhere", endpoint_url=moto_url, **KEYS).get("evictions/ann/1-0.json")
+            S3Blobs("nowhere", endpoint_url=moto_url, **KEYS).get("evictions/user-1/1-0.json")
 
     def test_a_long_session_comes_back(self, store):
         run_session(store)
@@ -95,4 +95,4 @@ def test_a_server_that_is_not_there_is_unavailable():
     quick = boto3.session.Config(connect_timeout=1, retries={"total_max_attempts": 1})
     store = S3Blobs("any", endpoint_url=f"http://127.0.0.1:{free_port()}", config=quick, **KEYS)
     with pytest.raises(StoreUnavailable):
-        store.put("evictions/ann/1-0.json", b"{}")
+        store.put("evictions/user-1/1-0.json", b"{}")

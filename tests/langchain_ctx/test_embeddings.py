@@ -45,7 +45,7 @@ class Words(Embeddings):
 def test_an_archive_finds_what_was_said():
     archive = Archive(embedder=LangChainEmbedder(Words()))
     said = ["the blue boat is moored at Norr", "tea is at four"]
-    archive.append("ann", [Turn(id=str(n), role="user", content=text) for n, text in enumerate(said)])
-    hit = archive.search("ann", "where is the blue boat moored", top_k=1)[0]
+    archive.append("user-1", [Turn(id=str(n), role="user", content=text) for n, text in enumerate(said)])
+    hit = archive.search("user-1", "where is the blue boat moored", top_k=1)[0]
     assert hit.turn.id == "0"
     assert (hit.cosine or 0.0) > 0.5

@@ -20,7 +20,7 @@ CALL = {"id": "c1", "name": "look_up", "args": {"city": "Köln", "deep": {"n": 1
 MESSAGES = [
     SystemMessage("rules", id="s"),
     SystemMessage("rules", additional_kwargs={"__openai_role__": "developer"}),
-    HumanMessage("hi", name="ann"),
+    HumanMessage("hi", name="user-1"),
     HumanMessage([{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:,"}}]),
     HumanMessage(["plain", {"type": "text", "text": "see"}]),
     HumanMessage([]),

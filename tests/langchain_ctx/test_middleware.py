@@ -219,7 +219,7 @@ def tokens_of(prompt):
 
 
 def test_every_prompt_is_within_the_budget_and_no_turn_is_lost(archive, orders):
-    middleware = ContextMiddleware(ContextEngine(archive=archive), max_tokens=4000, user_id="ann")
+    middleware = ContextMiddleware(ContextEngine(archive=archive), max_tokens=4000, user_id="user-1")
     model, agent = agent_of(paging(20), [orders], middleware, system_prompt="You sell. " * 40)
     out = ask(agent, "Find order #1205.")
     assert len(model.prompts) == 21
@@ -227,11 +227,11 @@ def test_every_prompt_is_within_the_budget_and_no_turn_is_lost(archive, orders):
         assert tokens_of(prompt) <= 4000
         assert_legal_order(prompt)
         assert any("Find order #1205." in message.text for message in prompt)
-    answered = {turn.tool_call_id for turn in archive.export("ann")} | {
+    answered = {turn.tool_call_id for turn in archive.export("user-1")} | {
         message.tool_call_id for message in results_in(out["messages"])
     }
     assert {f"p{n}" for n in range(20)} <= answered
-    assert {turn.session_id for turn in archive.export("ann")} == {"t"}
+    assert {turn.session_id for turn in archive.export("user-1")} == {"t"}
 
 
 def test_the_prefix_lasts_between_evictions(engine, orders):
@@ -243,8 +243,8 @@ def test_the_prefix_lasts_between_evictions(engine, orders):
 
 
 def test_what_the_user_refers_to_comes_back_for_the_whole_turn_and_stays_out_of_the_history(archive, orders):
-    archive.append("ann", [AIMessageTurn("The spare key is in locker 12, next to the boiler.")])
-    middleware = ContextMiddleware(ContextEngine(archive=archive), user_id="ann")
+    archive.append("user-1", [AIMessageTurn("The spare key is in locker 12, next to the boiler.")])
+    middleware = ContextMiddleware(ContextEngine(archive=archive), user_id="user-1")
     model, agent = agent_of(paging(2), [orders], middleware, system_prompt="You help.")
     out = ask(agent, "Remember when we talked about the spare key? Where was it?")
     for prompt in model.prompts:
@@ -262,7 +262,7 @@ def AIMessageTurn(text):  # noqa: N802 - reads as what it makes
 
 
 def test_users_and_threads_do_not_see_each_others_archives(archive):
-    archive.append("ann", [AIMessageTurn("The spare key is in locker 12.")])
+    archive.append("user-1", [AIMessageTurn("The spare key is in locker 12.")])
     middleware = ContextMiddleware(ContextEngine(archive=archive))
 
     @dataclass
@@ -271,9 +271,9 @@ def test_users_and_threads_do_not_see_each_others_archives(archive):
 
     model, agent = agent_of([AIMessage("ok")], [], middleware, context_schema=Context)
     question = "Remember when we talked about the spare key? Where was it?"
-    ask(agent, question, context=Context(user_id="ann"))
+    ask(agent, question, context=Context(user_id="user-1"))
     ask(agent, question, context=Context(user_id="user-2"))
-    ask(agent, question, config={"configurable": {"thread_id": "ann"}})
+    ask(agent, question, config={"configurable": {"thread_id": "user-1"}})
     seen = ["locker 12" in "".join(message.text for message in prompt) for prompt in model.prompts]
     assert seen == [True, False, False]
 
@@ -300,14 +300,14 @@ def test_its_state_is_plain_json_and_private(engine, orders):
 
 
 def test_a_long_paste_does_not_push_everything_else_out(archive, log):
-    middleware = ContextMiddleware(ContextEngine(archive=archive), max_tokens=3000, user_id="ann")
+    middleware = ContextMiddleware(ContextEngine(archive=archive), max_tokens=3000, user_id="user-1")
     model, agent = agent_of([AIMessage("ok")], [], middleware, checkpointer=InMemorySaver())
     ask(agent, "My name is Ann.")
     ask(agent, f"Look:\n{log * 10}")
     assert tokens_of(model.prompts[-1]) <= 3000
     assert "My name is Ann." in model.prompts[-1][0].text
     assert "disk full" in model.prompts[-1][-1].text
-    assert archive.export("ann") == []
+    assert archive.export("user-1") == []
 
 
 # Around the model.
@@ -418,7 +418,7 @@ def test_the_graph_is_explained_in_the_prompt(archive):
 @pytest.mark.parametrize("part", ["optimizer", "archive", "rehydrator", "engine"])
 def test_a_stage_that_fails_leaves_the_agent_working(archive, orders, monkeypatch, caplog, part):
     engine = ContextEngine(archive=archive)
-    middleware = ContextMiddleware(engine, max_tokens=2500, user_id="ann")
+    middleware = ContextMiddleware(engine, max_tokens=2500, user_id="user-1")
 
     def broken(*args, **kwargs):
         raise OSError("the store is gone")

@@ -115,14 +115,18 @@ def test_a_history_that_fits_is_not_written_to(engine):
 @pytest.mark.parametrize("replace", [False, True])
 def test_what_leaves_a_history_is_in_the_archive(archive, long_chat, replace):
     node = ContextNode(
-        ContextEngine(archive=archive), max_tokens=900, output_messages_key="messages", user_id="ann", replace=replace
+        ContextEngine(archive=archive),
+        max_tokens=900,
+        output_messages_key="messages",
+        user_id="user-1",
+        replace=replace,
     )
     out = graph_of(node, MessagesState).invoke({"messages": long_chat})["messages"]
     assert_legal_order(out)
     assert len({message.id for message in out}) == len(out)
     gone = {message.id for message in long_chat} - {message.id for message in out}
     assert gone
-    assert {turn.id for turn in archive.export("ann")} == gone
+    assert {turn.id for turn in archive.export("user-1")} == gone
 
 
 def test_an_empty_state_writes_nothing(engine):
@@ -139,9 +143,9 @@ def test_user_and_graph_root_come_from_context_or_config(archive, long_chat):
     graph = StateGraph(PromptState, context_schema=Context)
     graph.add_node("context", node)
     graph.add_edge(START, "context")
-    graph.compile().invoke({"messages": long_chat}, context=Context(user_id="ann"))
+    graph.compile().invoke({"messages": long_chat}, context=Context(user_id="user-1"))
     graph_of(node).invoke({"messages": long_chat}, {"configurable": {"user_id": "user-2", "thread_id": "t9"}})
-    assert archive.export("ann")
+    assert archive.export("user-1")
     assert {turn.session_id for turn in archive.export("user-2")} == {"t9"}
 
 

@@ -40,8 +40,8 @@ def _graph_retriever(**options):
 
 def _archive_retriever(**options):
     archive = Archive(embedder=None)
-    archive.append("ann", [Turn(id=str(n), role="user", content=f"The boat number {n} is blue.") for n in range(5)])
-    return ArchiveRetriever(archive=archive, user_id="ann", **options)
+    archive.append("user-1", [Turn(id=str(n), role="user", content=f"The boat number {n} is blue.") for n in range(5)])
+    return ArchiveRetriever(archive=archive, user_id="user-1", **options)
 
 
 class TestGraphRetriever(RetrieversIntegrationTests):
@@ -114,8 +114,8 @@ def test_archived_turns_say_who_when_and_where(archive):
         content="The key is in locker 12.",
         created_at=datetime(2026, 3, 1, tzinfo=UTC),
     )
-    archive.append("ann", [turn], session_id="s1")
-    (out,) = ArchiveRetriever(archive=archive, user_id="ann").invoke("where is the key")
+    archive.append("user-1", [turn], session_id="s1")
+    (out,) = ArchiveRetriever(archive=archive, user_id="user-1").invoke("where is the key")
     assert (out.id, out.page_content) == ("t1", "The key is in locker 12.")
     assert "ctx_score" in out.metadata
     assert out.metadata.items() >= {

@@ -152,8 +152,8 @@ def test_fields_can_be_configured_per_run(engine, chat):
 def test_user_and_thread_come_from_the_run(archive):
     runnable = ContextRunnable(engine=ContextEngine(archive=archive), max_tokens=300)
     talk = [HumanMessage("The code word is heron."), AIMessage("Noted."), *_small_talk(20)]
-    runnable.invoke(talk, {"configurable": {"user_id": "ann", "thread_id": "t1"}})
-    kept = archive.export("ann")
+    runnable.invoke(talk, {"configurable": {"user_id": "user-1", "thread_id": "t1"}})
+    kept = archive.export("user-1")
     assert kept
     assert {turn.session_id for turn in kept} == {"t1"}
     assert {spec.id for spec in runnable.config_specs} >= {"user_id", "session_id"}

@@ -71,19 +71,19 @@ def blobs():
 
 
 def test_blobs_are_written_once_and_listed_by_folder(blobs):
-    assert blobs.put("evictions/ann/1-0.json", b"{}")
-    assert not blobs.put("evictions/ann/1-0.json", b"[]")
-    assert blobs.put("evictions/bob/1-0.json", b"{}")
-    assert blobs.get("evictions/ann/1-0.json") == b"{}"
-    assert [ref.key for ref in blobs.list("evictions/ann/")] == ["evictions/ann/1-0.json"]
-    blobs.delete(["evictions/ann/1-0.json", "evictions/nobody/1-0.json"])
-    assert blobs.list("evictions/ann/") == []
+    assert blobs.put("evictions/user-1/1-0.json", b"{}")
+    assert not blobs.put("evictions/user-1/1-0.json", b"[]")
+    assert blobs.put("evictions/user-2/1-0.json", b"{}")
+    assert blobs.get("evictions/user-1/1-0.json") == b"{}"
+    assert [ref.key for ref in blobs.list("evictions/user-1/")] == ["evictions/user-1/1-0.json"]
+    blobs.delete(["evictions/user-1/1-0.json", "evictions/nobody/1-0.json"])
+    assert blobs.list("evictions/user-1/") == []
     with pytest.raises(ContentNotFound):
-        blobs.get("evictions/ann/1-0.json")
+        blobs.get("evictions/user-1/1-0.json")
 
 
 @pytest.mark.parametrize(
-    "user", ["ann@example.com", "a.b", "a%2Eb", "..", "langgraph", "mit Leerzeichen/und\0NUL", "名前"]
+    "user", ["user@example.com", "a.b", "a%2Eb", "..", "langgraph", "mit Leerzeichen/und\0NUL", "名前"]
 )
 def test_any_user_id_is_a_legal_namespace_and_stays_apart(blobs, user):
     archive = Archive(blobs, embedder=None)
@@ -98,7 +98,7 @@ def test_values_in_the_store_are_plain_json(blobs):
     import json
 
     archive = Archive(blobs, embedder=None)
-    archive.append("ann", [Turn(id="1", role="user", content=[{"type": "text", "text": "hi \ud800"}])])
+    archive.append("user-1", [Turn(id="1", role="user", content=[{"type": "text", "text": "hi \ud800"}])])
     store = blobs._store
     items = [item for namespace in store.list_namespaces() for item in store.search(namespace)]
     assert items
@@ -108,8 +108,8 @@ def test_values_in_the_store_are_plain_json(blobs):
 
 def test_more_blobs_than_one_page_are_listed(blobs):
     for number in range(450):
-        blobs.put(f"evictions/ann/{number}-0.json", b"{}")
-    assert len(blobs.list("evictions/ann/")) == 450
+        blobs.put(f"evictions/user-1/{number}-0.json", b"{}")
+    assert len(blobs.list("evictions/user-1/")) == 450
 
 
 def test_stores_pickle():
@@ -119,5 +119,5 @@ def test_stores_pickle():
 
 def test_blobs_that_are_no_text_are_kept_too(blobs):
     data = bytes(range(256))
-    assert blobs.put("vectors/ann/1-0.bin", data)
-    assert blobs.get("vectors/ann/1-0.bin") == data
+    assert blobs.put("vectors/user-1/1-0.bin", data)
+    assert blobs.get("vectors/user-1/1-0.bin") == data

@@ -128,10 +128,10 @@ def test_nothing_or_an_empty_message_raises(chat):
 def test_without_a_user_message_in_reach_the_history_is_thrown_away():
     chat = [HumanMessage("find the leak"), *tool_loop(12, words=400)]
     box = engine()
-    out = ContextRunnable(engine=box, max_tokens=2500, user_id="ann").invoke(chat)
+    out = ContextRunnable(engine=box, max_tokens=2500, user_id="user-1").invoke(chat)
     assert "find the leak" in out[0].content
     visible = {message.tool_call_id for message in out if isinstance(message, ToolMessage)}
-    archived = {turn.tool_call_id for turn in box.archive.export("ann")}
+    archived = {turn.tool_call_id for turn in box.archive.export("user-1")}
     assert visible | archived >= {f"c{n}" for n in range(12)}
     assert len(out) > 2
 
@@ -150,7 +150,7 @@ def test_an_early_fact_is_never_seen_again():
     for n in range(120):
         chat += [HumanMessage(f"Tell me about item {n}. " + "details " * 60), AIMessage(f"Item {n} is in stock.")]
     chat.append(HumanMessage("Remember my order id? I told you earlier what it was."))
-    out = ContextRunnable(engine=box, max_tokens=4000, user_id="ann").invoke(chat)
+    out = ContextRunnable(engine=box, max_tokens=4000, user_id="user-1").invoke(chat)
     assert any("8841-X" in message.text for message in out)
 
 
@@ -213,7 +213,7 @@ def test_content_that_is_a_list_raises(content, log):
     create_agent(model, [], middleware=[ContextMiddleware(engine(), max_tokens=4000)]).invoke(
         {"messages": chat}, CONFIG
     )
-    history = ArchivedChatMessageHistory(Archive(embedder=None), user_id="ann", session_id="s")
+    history = ArchivedChatMessageHistory(Archive(embedder=None), user_id="user-1", session_id="s")
     history.add_messages(chat)
     assert history.messages == chat
 
@@ -362,13 +362,13 @@ def test_state_cannot_be_serialized_or_changes_its_type(strict, monkeypatch, row
 
 
 def test_an_artifact_that_is_no_json_is_lost_without_a_word():
-    history = ArchivedChatMessageHistory(Archive(embedder=None), user_id="ann", session_id="s")
+    history = ArchivedChatMessageHistory(Archive(embedder=None), user_id="user-1", session_id="s")
     with pytest.raises(ValueError, match="not plain JSON"):
         history.add_messages([ToolMessage("x", tool_call_id="c", artifact={"deep": [object()]})])
 
 
 def test_tool_calls_are_lost_on_the_way_through_the_history():
-    history = ArchivedChatMessageHistory(Archive(embedder=None), user_id="ann", session_id="s")
+    history = ArchivedChatMessageHistory(Archive(embedder=None), user_id="user-1", session_id="s")
     chat = [
         calls(("c", "f", {"x": 1})).model_copy(update={"id": "a"}),
         result("c", artifact=[1], status="error", name="f", id="t"),
@@ -421,9 +421,9 @@ def test_an_empty_prompt_sends_the_whole_history_instead(chat):
 
 def test_what_comes_back_first_breaks_the_order_for_gemini():
     box = engine()
-    box.archive.append("ann", [Message(role="user", content="The key is in locker 12.", id="k")])
+    box.archive.append("user-1", [Message(role="user", content="The key is in locker 12.", id="k")])
     chat = [HumanMessage("hi"), AIMessage("hello"), HumanMessage("Remember the key? Where was it?")]
-    out = ContextRunnable(engine=box, user_id="ann").invoke(chat)
+    out = ContextRunnable(engine=box, user_id="user-1").invoke(chat)
     assert "locker 12" in out[0].text
     assert_legal_order(out)
 
@@ -499,7 +499,7 @@ def test_messages_are_lost_when_two_loops_write_at_once():
     archive = Archive(embedder=None)
 
     async def write(worker):
-        history = ArchivedChatMessageHistory(archive, user_id="ann", session_id="s")
+        history = ArchivedChatMessageHistory(archive, user_id="user-1", session_id="s")
         for n in range(20):
             await history.aadd_messages([HumanMessage(f"{worker}-{n}", id=f"{worker}-{n}")])
             await history.aget_messages()
@@ -509,7 +509,7 @@ def test_messages_are_lost_when_two_loops_write_at_once():
         thread.start()
     for thread in threads:
         thread.join()
-    said = ArchivedChatMessageHistory(archive, user_id="ann", session_id="s").messages
+    said = ArchivedChatMessageHistory(archive, user_id="user-1", session_id="s").messages
     assert {message.id for message in said} == {f"{worker}-{n}" for worker in range(4) for n in range(20)}
 
 

@@ -63,8 +63,8 @@ def test_threads_share_it(embedder):
 def test_an_archive_finds_by_meaning_with_it(embedder):
     archive = Archive(embedder=embedder)
     said = ["My sister moved to Lisbon in spring.", "The invoice is due on Friday.", "We had soup."]
-    archive.append("ann", [Turn(id=str(at), role="user", content=text) for at, text in enumerate(said)])
-    (best,) = archive.search("ann", "Where does my sibling live?", top_k=1)
+    archive.append("user-1", [Turn(id=str(at), role="user", content=text) for at, text in enumerate(said)])
+    (best,) = archive.search("user-1", "Where does my sibling live?", top_k=1)
     assert best.turn.text == said[0]
     assert best.cosine is not None
     assert best.cosine > embedder.similarity_floor

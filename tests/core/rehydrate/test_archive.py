@@ -30,7 +30,7 @@ STRANGE_USERS = [
     "~" + "0" * 64,
     "x" * 1024,
     "x" * 1025,
-    "ann ",
+    "user-1 ",
     "Ä",
     "\udc80",
 ]
@@ -58,12 +58,12 @@ def test_a_turn_is_found_by_its_words_at_once_and_by_meaning_when_embedded():
             return super().embed(texts)
 
     kept = Archive(embedder=Slow())
-    kept.append("ann", [turn("1", "The valve torque is 42 Nm."), turn("2", "Lunch was fine.")])
-    early = kept.search("ann", "torque", wait_seconds=0)
+    kept.append("user-1", [turn("1", "The valve torque is 42 Nm."), turn("2", "Lunch was fine.")])
+    early = kept.search("user-1", "torque", wait_seconds=0)
     assert (early[0].turn.id, early[0].cosine) == ("1", None)
     gate.set()
     assert kept.flush(seconds=10)
-    assert (kept.search("ann", "torque")[0].cosine or 0) > 0.3
+    assert (kept.search("user-1", "torque")[0].cosine or 0) > 0.3
 
 
 def test_the_blob_is_one_that_other_readers_understand():
@@ -71,16 +71,16 @@ def test_the_blob_is_one_that_other_readers_understand():
     kept = archive(blobs, clock=lambda: 1_764_520_000.123)
     call = {"id": "c1", "name": "bin", "args": {"n": 1}}
     kept.append(
-        "ann",
+        "user-1",
         [turn("1", "hi", name="Ann", created_at=NOON), turn("2", "", role="assistant", tool_calls=[call])],
         session_id="s",
         summary="greeting",
     )
-    (ref,) = blobs.list("evictions/ann/")
-    assert ref.key == "evictions/ann/1764520000123-0.json"
+    (ref,) = blobs.list("evictions/user-1/")
+    assert ref.key == "evictions/user-1/1764520000123-0.json"
     assert json.loads(blobs.get(ref.key)) == IsPartialDict(
         evictedAt=1_764_520_000_123,
-        userId="ann",
+        userId="user-1",
         sessionId="s",
         summary="greeting",
         messages=[
@@ -95,23 +95,23 @@ def test_the_blob_is_one_that_other_readers_understand():
 def test_an_archive_that_another_program_wrote_is_read():
     blobs = MemoryBlobs()
     blobs.put(
-        "evictions/ann/1764520000-0.json",
+        "evictions/user-1/1764520000-0.json",
         b'{"messages": [{"role": "user", "content": "the seal is blue"}, {"role": "user", "content": null}, 7]}',
     )
-    (first, *_) = archive(blobs).search("ann", "which seal?")
+    (first, *_) = archive(blobs).search("user-1", "which seal?")
     assert first.turn.text == "the seal is blue"
-    assert stamp_of("evictions/ann/1764520000-0.json") == (1_764_520_000_000, 0)
+    assert stamp_of("evictions/user-1/1764520000-0.json") == (1_764_520_000_000, 0)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), TEXTS), max_size=12))
 def test_nothing_that_was_archived_is_lost(said):
     kept = Archive(embedder=None)
     turns = [Message(role=role, content=text) for role, text in said]
-    assert kept.append("ann", turns) == len(turns)
-    assert [(one.role, one.text) for one in kept.export("ann")] == said
+    assert kept.append("user-1", turns) == len(turns)
+    assert [(one.role, one.text) for one in kept.export("user-1")] == said
     again = pickle.loads(pickle.dumps(kept))
-    assert again.append("ann", turns) in (0, len(turns))  # a fresh process learns what is there as it reads
-    assert [(one.role, one.text) for one in again.export("ann")] == said
+    assert again.append("user-1", turns) in (0, len(turns))  # a fresh process learns what is there as it reads
+    assert [(one.role, one.text) for one in again.export("user-1")] == said
 
 
 @given(st.lists(USERS, min_size=2, max_size=4, unique=True), st.text(max_size=20))
@@ -135,9 +135,9 @@ def test_a_user_has_one_folder_of_its_own(one, other):
 
 
 def test_plain_users_keep_readable_folders():
-    assert [user_folder(one) for one in ("user-1", "ann@example.com", "a/b", "..")] == [
+    assert [user_folder(one) for one in ("user-1", "user@example.com", "a/b", "..")] == [
         "user-1",
-        "ann@example.com",
+        "user@example.com",
         "a%2Fb",
         "%2E.",
     ]
@@ -157,23 +157,23 @@ def test_no_user_is_refused(user):
 def test_a_blob_that_names_another_user_is_left_out():
     blobs = MemoryBlobs()
     blobs.put(
-        "evictions/ann/1-0.json", b'{"userId": "user-2", "messages": [{"role": "user", "content": "the secret"}]}'
+        "evictions/user-1/1-0.json", b'{"userId": "user-2", "messages": [{"role": "user", "content": "the secret"}]}'
     )
-    assert archive(blobs).search("ann", "secret") == []
+    assert archive(blobs).search("user-1", "secret") == []
 
 
 def test_blank_turns_are_kept_but_never_embedded_and_never_found():
     embedder = FakeEmbedder()
     kept = Archive(embedder=embedder)
     texts = ["", "   \n\t", None, "\u200b", "The valve torque is 42 Nm."]
-    kept.append("ann", [turn(str(at + 1), text) for at, text in enumerate(texts)])
-    assert [hit.turn.id for hit in kept.search("ann", "earlier we set a torque, which?")] == ["5"]
+    kept.append("user-1", [turn(str(at + 1), text) for at, text in enumerate(texts)])
+    assert [hit.turn.id for hit in kept.search("user-1", "earlier we set a torque, which?")] == ["5"]
     assert [text for call in embedder.calls for text in call] == [
         "The valve torque is 42 Nm.",
         "earlier we set a torque, which?",
     ]
-    assert kept.search("ann", "") == kept.search("ann", " \u200b") == []
-    assert len(kept.export("ann")) == 5
+    assert kept.search("user-1", "") == kept.search("user-1", " \u200b") == []
+    assert len(kept.export("user-1")) == 5
 
 
 def test_ages_are_told_apart_whatever_their_zone():
@@ -187,21 +187,21 @@ def test_ages_are_told_apart_whatever_their_zone():
     }
     now = datetime(2031, 3, 10, 0, 30, tzinfo=timezone(timedelta(hours=2)))
     kept = Archive(embedder=None, clock=now.timestamp)
-    kept.append("ann", [turn(one, f"valve {one}", created_at=when) for one, when in times.items()])
-    found = kept.search("ann", "valve", top_k=9, now=now, max_age_days=6)
+    kept.append("user-1", [turn(one, f"valve {one}", created_at=when) for one, when in times.items()])
+    found = kept.search("user-1", "valve", top_k=9, now=now, max_age_days=6)
     assert {hit.turn.id for hit in found} == {"a", "b", "d", "f"}
 
 
 def test_the_answer_comes_before_the_question_and_its_echo():
     kept = archive()
-    kept.append("ann", [
+    kept.append("user-1", [
         turn("1", "Which port does the proxy use?"),
         turn("2", "It listens on 8443, behind the balancer.", role="assistant"),
         turn("3", "The weather is fine and the coffee is hot."),
         turn("4", "which port does the proxy use"),
         turn("5", "Which port does the proxy use?"),
     ])  # fmt: skip
-    hits = kept.search("ann", "which port does the proxy use?", top_k=5)
+    hits = kept.search("user-1", "which port does the proxy use?", top_k=5)
     assert hits[0].turn.id == "2"
     assert [one.id for _, one in hits[0].beside] == ["1"]
 
@@ -212,9 +212,9 @@ def test_of_two_turns_that_share_no_word_with_the_question_the_one_like_the_best
     texts[10] = "My hobby is pottery, with clay bowls on the shelf."
     texts[20] = "Nails rust quickly, so the northern depot is closed."
     texts[30] = "Clay dries slowly, so the upper shelf is full."
-    kept.append("ann", [turn(str(n), text) for n, text in enumerate(texts)])
+    kept.append("user-1", [turn(str(n), text) for n, text in enumerate(texts)])
     kept.flush()
-    order = [hit.turn.id for hit in kept.search("ann", "Is pottery the hobby?", top_k=40)]
+    order = [hit.turn.id for hit in kept.search("user-1", "Is pottery the hobby?", top_k=40)]
     assert order[0] == "10"
     assert order.index("30") < order.index("20")
 
@@ -236,11 +236,11 @@ def test_a_question_about_a_time_is_answered_by_that_time(query, expected):
     kept = archive()
     for day in range(1, 10):
         kept.append(
-            "ann",
+            "user-1",
             [turn(str(day), f"Topic number {day}: pumps.", created_at=datetime(2026, 6, day, 9, tzinfo=UTC))],
             session_id=f"s{day}",
         )
-    found = kept.search("ann", query, now=NOON, top_k=9)
+    found = kept.search("user-1", query, now=NOON, top_k=9)
     assert {hit.turn.id for hit in found} == expected
     assert all(hit.dated for hit in found)
 
@@ -248,108 +248,110 @@ def test_a_question_about_a_time_is_answered_by_that_time(query, expected):
 def test_a_day_is_a_day_where_the_user_is():
     kept = archive()
     kept.append(
-        "ann",
+        "user-1",
         [
             turn("late", "pumps", created_at="2026-06-09T23:30:00Z"),
             turn("early", "seals", created_at="2026-06-09T03:00:00Z"),
         ],
     )
     tokyo = datetime(2026, 6, 11, 9, tzinfo=timezone(timedelta(hours=9)))
-    assert [hit.turn.id for hit in kept.search("ann", "what did we discuss yesterday?", now=tokyo)] == ["late"]
+    assert [hit.turn.id for hit in kept.search("user-1", "what did we discuss yesterday?", now=tokyo)] == ["late"]
 
 
 def test_a_named_speaker_is_believed():
     kept = archive()
-    kept.append("ann", [turn("1", "I adopted a dog.", name="Bo"), turn("2", "I adopted a dog too.", name="Cleo")] * 1)
-    assert kept.search("ann", "What did Cleo adopt?")[0].turn.id == "2"
-    assert kept.search("ann", "What did Bo adopt?")[0].turn.id == "1"
+    kept.append(
+        "user-1", [turn("1", "I adopted a dog.", name="Bo"), turn("2", "I adopted a dog too.", name="Cleo")] * 1
+    )
+    assert kept.search("user-1", "What did Cleo adopt?")[0].turn.id == "2"
+    assert kept.search("user-1", "What did Bo adopt?")[0].turn.id == "1"
 
 
 def test_merging_small_archives_changes_no_answer():
     blobs = MemoryBlobs()
     kept = archive(blobs)
     for number in range(20):
-        kept.append("ann", [turn(str(number), f"fact {number}: valve {number} is sealed")])
+        kept.append("user-1", [turn(str(number), f"fact {number}: valve {number} is sealed")])
     kept.flush()
-    before = [hit.turn.id for hit in kept.search("ann", "valve 7")]
-    assert kept.compact("ann") == 20
-    assert len(blobs.list("evictions/ann/")) == len(blobs.list("evictions-vectors/ann/")) == 1
+    before = [hit.turn.id for hit in kept.search("user-1", "valve 7")]
+    assert kept.compact("user-1") == 20
+    assert len(blobs.list("evictions/user-1/")) == len(blobs.list("evictions-vectors/user-1/")) == 1
     embedder = FakeEmbedder()
     fresh = Archive(blobs, embedder=embedder)
     for one in (kept, fresh):
-        assert [hit.turn.id for hit in one.search("ann", "valve 7")] == before
-        assert [t.id for t in one.export("ann")] == [str(number) for number in range(20)]
+        assert [hit.turn.id for hit in one.search("user-1", "valve 7")] == before
+        assert [t.id for t in one.export("user-1")] == [str(number) for number in range(20)]
     assert embedder.calls == [["valve 7"]], "vectors are kept, not computed again"
-    assert kept.compact("ann") == 0
+    assert kept.compact("user-1") == 0
 
 
 def test_many_small_appends_are_merged_in_the_background():
     blobs = MemoryBlobs()
     kept = archive(blobs)
     for number in range(100):
-        kept.append("ann", [turn(str(number), f"fact {number}")])
+        kept.append("user-1", [turn(str(number), f"fact {number}")])
     kept.flush()
-    assert len(blobs.list("evictions/ann/")) < 50
-    assert len(archive(blobs).export("ann")) == 100
+    assert len(blobs.list("evictions/user-1/")) < 50
+    assert len(archive(blobs).export("user-1")) == 100
 
 
 def test_a_crash_between_writing_and_deleting_shows_no_turn_twice():
     blobs = MemoryBlobs()
     kept = archive(blobs)
     for number in range(3):
-        kept.append("ann", [turn(str(number), f"fact {number}")])
+        kept.append("user-1", [turn(str(number), f"fact {number}")])
     blobs.delete = lambda keys: None
-    kept.compact("ann")
-    assert len(blobs.list("evictions/ann/")) == 4
-    assert [one.id for one in archive(blobs).export("ann")] == ["0", "1", "2"]
+    kept.compact("user-1")
+    assert len(blobs.list("evictions/user-1/")) == 4
+    assert [one.id for one in archive(blobs).export("user-1")] == ["0", "1", "2"]
 
 
 def test_a_process_that_died_before_embedding_loses_no_vector_for_good():
     blobs = MemoryBlobs()
-    Archive(blobs, embedder=None).append("ann", [turn("1", "the seal is blue")])
-    hit = archive(blobs).search("ann", "seal")[0]
+    Archive(blobs, embedder=None).append("user-1", [turn("1", "the seal is blue")])
+    hit = archive(blobs).search("user-1", "seal")[0]
     assert (hit.cosine or 0) > 0.3
-    assert len(blobs.list("evictions-vectors/ann/")) == 1
+    assert len(blobs.list("evictions-vectors/user-1/")) == 1
 
 
 def test_vectors_of_another_model_are_not_mixed_in():
     blobs = MemoryBlobs()
-    Archive(blobs, embedder=FakeEmbedder(64, model="one")).append("ann", [turn("1", "the seal is blue")])
+    Archive(blobs, embedder=FakeEmbedder(64, model="one")).append("user-1", [turn("1", "the seal is blue")])
     other = Archive(blobs, embedder=FakeEmbedder(32, model="two"))
-    assert (other.search("ann", "seal")[0].cosine or 0) > 0.3
+    assert (other.search("user-1", "seal")[0].cosine or 0) > 0.3
     damaged = MemoryBlobs()
     first = archive(damaged)
-    first.append("ann", [turn("1", "the seal is blue")])
+    first.append("user-1", [turn("1", "the seal is blue")])
     first.flush()
-    (ref,) = damaged.list("evictions-vectors/ann/")
+    (ref,) = damaged.list("evictions-vectors/user-1/")
     damaged.delete([ref.key])
     damaged.put(ref.key, b'{"vectors": "AAAA"}')
-    assert (archive(damaged).search("ann", "seal")[0].cosine or 0) > 0.3
+    assert (archive(damaged).search("user-1", "seal")[0].cosine or 0) > 0.3
 
 
 def test_a_deleted_user_is_forgotten_with_all_vectors():
     blobs = MemoryBlobs()
     kept = archive(blobs)
-    kept.append("ann", [turn("1", "the seal is blue")])
+    kept.append("user-1", [turn("1", "the seal is blue")])
     kept.flush()
-    assert kept.delete("ann") == 1
-    assert kept.search("ann", "seal") == kept.export("ann") == []
+    assert kept.delete("user-1") == 1
+    assert kept.search("user-1", "seal") == kept.export("user-1") == []
     assert blobs.list("evictions/") == blobs.list("evictions-vectors/") == []
 
 
 def test_the_same_turn_again_is_kept_once():
     kept = archive()
-    assert kept.append("ann", [turn("1", "hi"), turn("1", "hi"), turn("1", "edited")]) == 3
-    assert [one.text for one in kept.export("ann")] == ["hi", "edited"]
-    assert kept.append("ann", [turn("1", "hi")]) == 0
+    assert kept.append("user-1", [turn("1", "hi"), turn("1", "hi"), turn("1", "edited")]) == 3
+    assert [one.text for one in kept.export("user-1")] == ["hi", "edited"]
+    assert kept.append("user-1", [turn("1", "hi")]) == 0
 
 
 async def test_the_async_twins_do_the_same():
     kept = archive()
-    assert await kept.aappend("ann", [turn("1", "the seal is blue")]) == 1
-    hits, everything = await asyncio.gather(kept.asearch("ann", "seal"), kept.aexport("ann"))
+    assert await kept.aappend("user-1", [turn("1", "the seal is blue")]) == 1
+    hits, everything = await asyncio.gather(kept.asearch("user-1", "seal"), kept.aexport("user-1"))
     assert [hit.turn.id for hit in hits] == [one.id for one in everything] == ["1"]
-    assert await kept.adelete("ann") == 1
+    assert await kept.adelete("user-1") == 1
 
 
 def test_an_unknown_embedder_is_refused():
@@ -366,10 +368,10 @@ def test_searching_appending_and_merging_at_once_lose_nothing():
         try:
             kept = archives[number % 2]
             for step in range(15):
-                kept.append("ann", [turn(f"{number}-{step}", f"fact {number} {step}: the valve is sealed")])
-                assert kept.search("ann", f"fact {number} {step}", top_k=3)
+                kept.append("user-1", [turn(f"{number}-{step}", f"fact {number} {step}: the valve is sealed")])
+                assert kept.search("user-1", f"fact {number} {step}", top_k=3)
                 if step % 7 == 6:
-                    kept.compact("ann")
+                    kept.compact("user-1")
         except Exception as error:  # noqa: BLE001 - the main thread asks
             failures.append(error)
 
@@ -381,7 +383,7 @@ def test_searching_appending_and_merging_at_once_lose_nothing():
     assert failures == []
     expected = {f"{number}-{step}" for number in range(4) for step in range(15)}
     for kept in (*archives, archive(blobs)):
-        assert {one.id for one in kept.export("ann")} == expected
+        assert {one.id for one in kept.export("user-1")} == expected
 
 
 @given(
@@ -395,10 +397,10 @@ def test_a_process_that_wrote_finds_what_a_fresh_one_finds(said):
     blobs = MemoryBlobs()
     warm = archive(blobs, clock=iter(range(1000, 2000)).__next__)
     for at, text in enumerate(said):
-        warm.append("ann", [turn(str(at), " ".join(text), session_id=f"s{at % 2}")])
+        warm.append("user-1", [turn(str(at), " ".join(text), session_id=f"s{at % 2}")])
     warm.flush()
     cold = archive(blobs)
     for query in ("which valve?", "what about the torque of the pump"):
-        one, other = (kept.search("ann", query, top_k=4, now=NOON) for kept in (warm, cold))
+        one, other = (kept.search("user-1", query, top_k=4, now=NOON) for kept in (warm, cold))
         assert [hit.turn.id for hit in one] == [hit.turn.id for hit in other]
         assert [hit.score for hit in one] == pytest.approx([hit.score for hit in other], abs=1e-4)

@@ -30,12 +30,12 @@ NOW = datetime(2026, 6, 10, tzinfo=UTC)
 
 def holding(*turns, blobs=None, **options):
     archive = Archive(blobs, embedder=FakeEmbedder(256), **options)
-    archive.append("ann", turns)
+    archive.append("user-1", turns)
     archive.flush()
     return archive
 
 
-def rehydrate(archive, *messages, config=None, user_id="ann", **options):
+def rehydrate(archive, *messages, config=None, user_id="user-1", **options):
     return Rehydrator(archive, config=config).rehydrate(messages or [ASK], user_id=user_id, now=NOW, **options)
 
 
@@ -160,7 +160,7 @@ def test_turns_come_back_in_the_order_they_were_said():
     ]
     archive = Archive(embedder=FakeEmbedder(256))
     for turn in turns:
-        archive.append("ann", [turn])
+        archive.append("user-1", [turn])
     out = rehydrate(archive, config=RehydratorConfig(max_rehydrated=3, similarity_threshold=-1))
     assert len(out.turns) == 3
     assert [turn.id for turn in out.turns] == sorted(turn.id for turn in out.turns)
@@ -221,7 +221,7 @@ def test_only_so_many_archives_are_read_for_one_message():
     blobs = MemoryBlobs()
     writer = Archive(blobs, embedder=None)
     for number in range(9):
-        writer.append("ann", [Turn(id=str(number), role="user", content=f"blue seal {number}")])
+        writer.append("user-1", [Turn(id=str(number), role="user", content=f"blue seal {number}")])
     reads = []
 
     class Counting(MemoryBlobs):
@@ -235,7 +235,7 @@ def test_only_so_many_archives_are_read_for_one_message():
     archive = Archive(Counting(), embedder=None)
     out = rehydrate(archive, config=RehydratorConfig(max_blobs_scanned=4))
     assert out.metrics["rehydrator.scanned_blobs"] == len(reads) == 4
-    assert sorted(reads) == sorted(ref.key for ref in blobs.list("evictions/ann/"))[-4:]
+    assert sorted(reads) == sorted(ref.key for ref in blobs.list("evictions/user-1/"))[-4:]
 
 
 def test_another_prefix_can_be_named():
@@ -320,7 +320,7 @@ def embed_wrong(kind):
 @pytest.mark.parametrize("kind", ["fails", "hangs", "short", "few", "nan"])
 def test_a_faulty_embedder_never_fails_the_chat(kind):
     blobs = MemoryBlobs()
-    Archive(blobs, embedder=None).append("ann", [SEAL, Turn(role="user", content="lunch was fine")])
+    Archive(blobs, embedder=None).append("user-1", [SEAL, Turn(role="user", content="lunch was fine")])
     config = RehydratorConfig(timeout_seconds=0.4, wait_seconds=0.05)
     out = rehydrate(Archive(blobs, embedder=embed_wrong(kind)), config=config)
     if kind == "hangs":
@@ -333,9 +333,9 @@ def test_a_faulty_embedder_never_fails_the_chat(kind):
 def test_one_broken_archive_does_not_hide_the_others():
     blobs = MemoryBlobs()
     holding(SEAL, blobs=blobs)
-    blobs.put("evictions/ann/1-0.json", b"{broken")
+    blobs.put("evictions/user-1/1-0.json", b"{broken")
     blobs.put(
-        "evictions/ann/2-0.json",
+        "evictions/user-1/2-0.json",
         json.dumps({"messages": [{"role": "user", "content": ["odd", 7, None]}, {"role": None}]}).encode(),
     )
     out = rehydrate(Archive(blobs, embedder=FakeEmbedder(256)))
@@ -359,11 +359,11 @@ def test_inputs_are_not_changed_and_everything_pickles():
     given = [Message(role="system", content=[{"type": "text", "text": "x"}]), ASK]
     before = pickle.dumps(given)
     rehydrator = pickle.loads(pickle.dumps(Rehydrator(archive)))
-    out = rehydrator.rehydrate(given, user_id="ann", now=NOW)
+    out = rehydrator.rehydrate(given, user_id="user-1", now=NOW)
     assert pickle.dumps(given) == before
     assert pickle.loads(pickle.dumps(out)) == out
 
 
 async def test_the_async_twin_does_the_same():
-    out = await Rehydrator(holding(SEAL)).arehydrate([ASK], user_id="ann", now=NOW)
+    out = await Rehydrator(holding(SEAL)).arehydrate([ASK], user_id="user-1", now=NOW)
     assert "supplier Norr" in out.block

@@ -15,7 +15,7 @@ def turns(*texts, session_id=None):
 
 
 def texts(archive):
-    return [turn.text for turn in archive.export("ann")]
+    return [turn.text for turn in archive.export("user-1")]
 
 
 class Breaking(MemoryBlobs):
@@ -37,15 +37,15 @@ class Breaking(MemoryBlobs):
 def test_turns_that_could_not_be_written_are_the_callers_to_give_again(error):
     blobs = Breaking()
     kept = Archive(blobs, embedder=FakeEmbedder())
-    kept.append("ann", turns("the seal is blue"))
+    kept.append("user-1", turns("the seal is blue"))
     blobs.error = error
     with pytest.raises(type(error)) as caught:
-        kept.append("ann", turns("the valve is red", "the pump is green"))
+        kept.append("user-1", turns("the valve is red", "the pump is green"))
     assert caught.value is error
     assert texts(kept) == ["the seal is blue"], "what is not stored is not shown as if it were"
-    assert [hit.turn.text for hit in kept.search("ann", "valve")] == ["the seal is blue"]
+    assert [hit.turn.text for hit in kept.search("user-1", "valve")] == ["the seal is blue"]
     blobs.error = None
-    assert kept.append("ann", turns("the valve is red", "the pump is green")) == 2
+    assert kept.append("user-1", turns("the valve is red", "the pump is green")) == 2
     assert texts(kept) == texts(Archive(blobs, embedder=None))
     assert texts(kept) == ["the seal is blue", "the valve is red", "the pump is green"]
 
@@ -55,9 +55,9 @@ def test_a_write_whose_answer_was_lost_shows_no_turn_twice_when_given_again():
     kept = Archive(blobs, embedder=None)
     blobs.error, blobs.late = ConnectionError("reset by peer"), True
     with pytest.raises(ConnectionError):
-        kept.append("ann", turns("the seal is blue"))
+        kept.append("user-1", turns("the seal is blue"))
     blobs.error = None
-    kept.append("ann", turns("the seal is blue"))
+    kept.append("user-1", turns("the seal is blue"))
     assert texts(kept) == texts(Archive(blobs, embedder=None)) == ["the seal is blue"]
 
 
@@ -73,10 +73,10 @@ def test_a_store_that_hangs_does_not_keep_append_forever_and_shows_no_turn_twice
 
     kept = Archive(Hanging(), embedder=None, timeout_seconds=0.05)
     with pytest.raises(StoreUnavailable, match=r"within 0\.05 seconds"):
-        kept.append("ann", turns("the seal is blue"))
+        kept.append("user-1", turns("the seal is blue"))
     answers.set()
     assert wrote.wait(10)
-    kept.append("ann", turns("the seal is blue"))
+    kept.append("user-1", turns("the seal is blue"))
     assert texts(kept) == ["the seal is blue"]
 
 
@@ -84,22 +84,22 @@ def test_vectors_that_could_not_be_written_are_made_again_by_the_next_reader():
     blobs = Breaking()
     blobs.error, blobs.broken = StoreUnavailable("full"), "evictions-vectors/"
     kept = Archive(blobs, embedder=FakeEmbedder())
-    kept.append("ann", turns("the seal is blue"))
+    kept.append("user-1", turns("the seal is blue"))
     kept.flush()
-    assert kept.search("ann", "seal")[0].cosine is not None
+    assert kept.search("user-1", "seal")[0].cosine is not None
     blobs.error = None
-    assert Archive(blobs, embedder=FakeEmbedder()).search("ann", "seal")[0].cosine is not None
-    assert len(blobs.list("evictions-vectors/ann/")) == 1
+    assert Archive(blobs, embedder=FakeEmbedder()).search("user-1", "seal")[0].cosine is not None
+    assert len(blobs.list("evictions-vectors/user-1/")) == 1
 
 
 def test_merging_and_removing_a_session_lose_nothing_when_the_store_takes_no_more():
     blobs = Breaking()
     kept = Archive(blobs, embedder=None)
-    kept.append("ann", [*turns("the seal is blue", session_id="s1"), *turns("the valve is red", session_id="s2")])
-    kept.append("ann", turns("the pump is green", session_id="s2"))
+    kept.append("user-1", [*turns("the seal is blue", session_id="s1"), *turns("the valve is red", session_id="s2")])
+    kept.append("user-1", turns("the pump is green", session_id="s2"))
     before = texts(kept)
     blobs.error = StoreUnavailable("full")
-    for change in (lambda: kept.compact("ann"), lambda: kept.delete("ann", session_id="s1")):
+    for change in (lambda: kept.compact("user-1"), lambda: kept.delete("user-1", session_id="s1")):
         with pytest.raises(StoreUnavailable):
             change()
         assert texts(kept) == texts(Archive(blobs, embedder=None)) == before

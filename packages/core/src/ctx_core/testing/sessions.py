@@ -104,17 +104,17 @@ def run_session(store: BlobStore, *, embedder: Embedder | None = None, max_token
         evicted = evictor.evict(window, max_tokens=max_tokens)
         assert evicted.fits, evicted.reason
         assert_legal(evicted.messages)
-        archive.append("ann", evicted.evicted)
+        archive.append("user-1", evicted.evicted)
         window = evicted.messages
     kept = {message.id for message in window}
-    archived = {turn.id for turn in archive.export("ann")}
+    archived = {turn.id for turn in archive.export("user-1")}
     assert {message.id for message in messages[1:-1]} <= kept | archived, "a turn was lost"
     archive.flush()
     later = Archive(store, embedder=embedder or FakeEmbedder(256))  # another process, with nothing in memory
     rehydrator = Rehydrator(later)
     for needle in needles:
         asked = [*window, Message(role="user", content=needle.question)]
-        found = rehydrator.rehydrate(asked, user_id="ann")
+        found = rehydrator.rehydrate(asked, user_id="user-1")
         assert any(needle.answer in message.text for message in found.messages), (needle, found.block)
         assert not found.warnings
     assert rehydrator.rehydrate([Message(role="user", content=needles[0].question)], user_id="user-2").block == ""
