@@ -34,6 +34,8 @@ _WEAK_LABELS: Final = frozenset(("asm", "coffeescript", "csv", "eml", "jsonl", "
 _WEAK_THRESHOLD: Final = 0.985
 _NAMES: Final = {"cs": "csharp"}
 _MODEL_CHARS: Final = 4_096
+# Of less the model knows nothing, and it takes 6 ms to say so.
+_MIN_MODEL_CHARS: Final = 64
 _NOTHING: Final = Detection(content_type=ContentType.TEXT, confidence=0.0)
 
 
@@ -54,7 +56,7 @@ class ContentRouter:
     def detect(self, text: str) -> Detection:
         """Return the kind of `text`; looks at no more than about 12 KB of it."""
         shape = self.by_shape(text)
-        if shape.confidence >= self.confidence_threshold or not self.magika:
+        if shape.confidence >= self.confidence_threshold or not self.magika or len(text) < _MIN_MODEL_CHARS:
             return shape
         return self._by_model(text) or shape
 
