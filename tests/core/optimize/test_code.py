@@ -1,7 +1,7 @@
 """Code: declarations stay whole, bodies become a count, and what parsed still parses."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
@@ -393,6 +393,11 @@ LINES = st.lists(
 )
 
 
+@example(
+    ["", "0A", "0:0:\x81", "0:0:\x81", "0:0\x81\x81\x81Ø", "0:0\x81Ø\U0001414e\U00040802", '"""Prices.', "  }"],
+    "python",
+    30,
+)
 @given(
     LINES,
     st.sampled_from(["python", "ts", "go", "rust", "c", "cpp", "ruby", "bash", None]),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
 from ctx_core.optimize.content import ContentType
 from ctx_core.optimize.dispatch import compress_part
+from ctx_core.optimize.envelopes import is_label
 from ctx_core.optimize.fit import clip, shares
 from ctx_core.tokens import estimate
 
@@ -111,7 +112,8 @@ class Assignment:
     @property
     def _question(self) -> str | None:
         """What is asked: by the caller, or else by the words around what was pasted."""
-        return self.query or " ".join(part.text for part in self.parts if part.spoken)[:500] or None
+        said = (part.text for part in self.parts if part.spoken and not is_label(part.text))
+        return self.query or " ".join(said)[:500] or None
 
     def _sealed(self, shorter: Compressed) -> Draft:
         text = shorter.text

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.content import COMPACT_JSON, ContentType, Detection
+from ctx_core.optimize.envelopes import BLOCK, opened
 from ctx_core.optimize.json_parts import json_pieces
 from ctx_core.optimize.python_repr import as_json
 from ctx_core.optimize.rules.logs import STAMPED
@@ -33,7 +33,6 @@ _ALARM: Final = re.compile(
 )
 _MAY_HIDE_ALARMS: Final = frozenset((ContentType.TEXT, ContentType.CODE, ContentType.DIFF, ContentType.SEARCH))
 _MAX_ALARMS: Final = 12
-_BLOCK: Final = re.compile(r"^\[text block(?: \d+ of \d+)?\]\n", re.MULTILINE)
 
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _ADDRESSED: Final = re.compile(
@@ -76,54 +75,36 @@ class Segment:
 def segments(text: str, kind: ContentType = ContentType.TEXT) -> list[Segment]:
     """Cut `text` into its parts, in order; a text of one kind is one part.
 
-    Joined, the parts are `text` again, with three exceptions: a JSON list of text blocks is taken out of its wrapping, JSON that
-    was cut short is closed, and what Python writes of lists and dicts is spelled as JSON.
+    Joined, the parts are `text` again, with three exceptions: texts that JSON wraps stand below it, JSON that was cut
+    short is closed, and what Python writes of lists and dicts is spelled as JSON.
 
     Args:
         text: Any string.
         kind: What it looks like as a whole; JSON is only looked for between words and log lines.
     """
     if kind is ContentType.JSON and text:
-        unwrapped = _unwrapped(text)
-        if unwrapped is not text:
-            return segments(unwrapped)
-        if text.startswith(COMPACT_JSON):
-            return [Segment(text=text)]
-        if (spelled := as_json(text)) is not None:
-            return [Segment(text=spelled, detection=_DETECTED["json"])]
-        return [part for part in _around_json(text) if part.text]
+        return _of_json(text)
     parts = [part for block in _blocks(text) for part in _of_block(block, kind)]
     return [part for part in parts if part.text]
 
 
-def _unwrapped(text: str) -> str:
-    """Take the texts out of a JSON list of text blocks, as tool protocols wrap what a tool says."""
-    if '"text"' not in text[:200] or text[:200].lstrip()[:1] != "[":
-        return text
-    try:
-        blocks: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    texts = [_block_text(block) for block in cast("list[object]", blocks)]
-    if not texts or None in texts:
-        return text
-    of = [""] if len(texts) == 1 else [f" {n} of {len(texts)}" for n in range(1, len(texts) + 1)]
-    return "\n".join(f"[text block{place}]\n{block}" for place, block in zip(of, texts, strict=True))
-
-
-def _block_text(block: object) -> str | None:
-    if not isinstance(block, dict):
-        return None
-    fields = cast("dict[str, object]", block)
-    text = fields.get("text")
-    return text if fields == {"type": "text", "text": text} and isinstance(text, str) else None
+def _of_json(text: str) -> list[Segment]:
+    if text.startswith(COMPACT_JSON):
+        return [Segment(text=text)]
+    spelled = as_json(text) or text
+    below = opened(spelled)
+    if below is not spelled:
+        return segments(below)
+    if spelled is not text:
+        return [Segment(text=spelled, detection=_DETECTED["json"])]
+    return [part for part in _around_json(text) if part.text]
 
 
 def _blocks(text: str) -> Iterator[Segment]:
     """Yield text blocks and the lines that open them."""
     done = 0
-    if text.startswith("[text block"):
-        for opening in _BLOCK.finditer(text):
+    if "[text block" in text:
+        for opening in BLOCK.finditer(text):
             yield Segment(text=text[done : opening.start()])
             yield Segment(text=opening.group(), detection=_LABEL, spoken=True)
             done = opening.end()

@@ -100,7 +100,7 @@ def _fitted(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compres
     """Add bodies to the outline while there is room: what the query names, then open work and failures, then short ones."""
     bare = _shown(outline, outline.hidden(set()))
     if not budget.fits(bare.text):
-        return _picked(outline, budget, terms) or bare
+        return _picked(outline, budget, terms)
     bodies = outline.bodies()
     costs = {number: estimate(body) for number, body in bodies.items()}
     order = sorted(
@@ -113,7 +113,7 @@ def _fitted(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compres
     return aim(draw, budget, reserve=budget.counter.count(bare.text)) or bare
 
 
-def _picked(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compressed | None:
+def _picked(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compressed:
     """Keep only some declarations: what the query names, then what fails or is left open, then public ones from the outside in."""
     hidden = outline.hidden(set())
     heads = [outline.head(unit, hidden) for unit in outline.units]
@@ -123,7 +123,7 @@ def _picked(outline: Outline, budget: Budget, terms: tuple[str, ...]) -> Compres
     def draw(room: int) -> Compressed:
         return _shown(outline, outline.only(_with_parents(outline, order, costs, room), hidden))
 
-    return aim(draw, budget, reserve=_RESERVED_TOKENS)
+    return aim(draw, budget, reserve=_RESERVED_TOKENS) or draw(0)
 
 
 def _rank(head: str, terms: tuple[str, ...]) -> tuple[int, int]:
