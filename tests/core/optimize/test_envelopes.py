@@ -68,3 +68,8 @@ def test_field_and_rest_are_all_there(said, number):
     assert label
     assert below == said
     assert json.loads(envelope) == {"number": number, "said": "[text block]"}
+
+
+def test_quotes_that_stay_open_take_no_more_than_linear_time():
+    text = '[{"type": "text", "text": "' + '{\\"a\\":' * 100_000 + "\\n" * 9
+    assert opened(text) is text

@@ -11,6 +11,7 @@ from ctx_core.errors import ContentExpired, ContentNotFound, InvalidInput
 from ctx_core.optimize.ccr import content_hash, hints_in
 from ctx_core.optimize.content import ContentType
 from ctx_core.optimize.optimizer import ContextOptimizer
+from ctx_core.optimize.router import ContentRouter
 from ctx_core.stores.memory.ccr import MemoryCcrStore
 from ctx_core.telemetry import set_recorder
 
@@ -263,6 +264,20 @@ def test_text_blocks_are_taken_out_of_their_wrapping():
     assert result.compressed_tokens < 0.5 * result.original_tokens
     assert result.compressed.startswith("[text block 1 of 2]\n")
     assert result.compressed.endswith("[text block 2 of 2]\nAll berths are listed.")
+
+
+@pytest.mark.parametrize(
+    ("size", "closed", "max_tokens"), [((70, 53), (102, 88), 40), ((76, 48), (76, 40), 44), ((79, 48), (8, 87), 44)]
+)
+def test_what_is_clipped_is_within_the_budget_with_its_footer_too(size, closed, max_tokens):
+    """A brace, a quote and the line end before the footer make one token more than apart."""
+    nested = '{"a":'
+    text = (
+        f"Here it is:\n```\n{nested * size[0]} ./dock\n{'}' * closed[0]}\n```\nWhat is wrong? {'}' * closed[1]}\n"
+        + (nested * size[1])[:-3]
+    )
+    subject = ContextOptimizer(router=ContentRouter(magika=False), compress_code=True)
+    assert subject.optimize(text, max_tokens=max_tokens).compressed_tokens <= max_tokens
 
 
 # ---- many chunks

@@ -83,8 +83,17 @@ class Assignment:
             if result.tokens <= self.max_tokens:
                 return result
             allowed = max(1, int(0.95 * allowed * self.max_tokens / result.tokens))
+        return self._clipped(room, self.max_tokens)
+
+    def _clipped(self, room: int, max_tokens: int) -> Draft:
+        """Keep what matters most by lines and pieces of them; in front of the footer it may cost a token more than by itself."""
         source = "".join(part.text for part in self.parts)
-        return self._sealed(clip(source, room, counter=self.counter, query=self._question))
+        while True:
+            result = self._sealed(clip(source, room, counter=self.counter, query=self._question))
+            excess = result.tokens - max_tokens
+            if excess <= 0 or room <= 0:
+                return result
+            room -= excess
 
     def _compressed(self, allowed: int | None) -> Compressed:
         budgets = self._shares(allowed)

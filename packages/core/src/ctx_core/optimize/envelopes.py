@@ -54,12 +54,11 @@ def _block_text(block: object) -> str | None:
 
 def _with_fields_below(text: str) -> str | None:
     """Leave a label in place of each field that is a text of its own; a document in a string is not opened."""
-    if text.count("\\n") < _MIN_LINES:
+    # In what is no document a quote may stay open, and each would be looked for to the end.
+    if text.count("\\n") < _MIN_LINES or not is_one_document(text):
         return None
     fields = [field for field in _STRING.finditer(text) if _is_text(field[0])]
     if not 0 < len(fields) <= _MAX_FIELDS or sum([len(field[0]) for field in fields]) < _MOST * len(text):
-        return None
-    if not is_one_document(text):
         return None
     texts: list[str] = [json.loads(field[0]) for field in fields]
     if any(map(is_one_document, texts)):
