@@ -1,6 +1,5 @@
 """Answers of tools that went through `str()`."""
 
-import ast
 import json
 import math
 
@@ -28,7 +27,7 @@ VALUES = st.recursive(
 def test_the_same_values_are_read_from_the_json(value):
     spelled = as_json(repr(value))
     if spelled is not None:
-        assert json.loads(spelled) == json.loads(json.dumps(ast.literal_eval(repr(value).replace("inf", "1e999"))))
+        assert json.loads(spelled) == json.loads(json.dumps(value))
 
 
 @pytest.mark.parametrize(
