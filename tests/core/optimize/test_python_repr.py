@@ -66,6 +66,12 @@ def test_what_json_has_no_word_for_stays(text):
     assert as_json(text) is None
 
 
+@given(st.text(st.sampled_from("{}[]()'\",: \\abnxuU0é\0\udfff\r\n\t1.e-T"), max_size=60))
+def test_no_text_is_refused(text):
+    as_json("{'a': '" + text)
+    as_json("{'a': '" + text + "'}")
+
+
 @pytest.mark.parametrize("text", [str(BERTHS), str({"total": 120, "items": BERTHS}), "\n".join(map(str, BERTHS))])
 def test_a_table_is_made_of_it(text):
     result = ContextOptimizer().optimize(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from typing import Final
@@ -12,9 +11,11 @@ from ctx_core.optimize.json_parts import is_one_document
 _OPENING: Final = re.compile(r"\s*(?:[\[(]\s*)*\{\s*(?:'|\"[^\"\n]*\"\s*:\s*(?:'|True\b|False\b|None\b))")
 # The escapes that `repr` writes; with any other, a quote stays what it is, and no parser takes the result.
 _ESCAPE: Final = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U00(?:0[0-9a-f]|10)[0-9a-f]{4})"
+_ESCAPES: Final = re.compile(_ESCAPE)
 _PART: Final = re.compile(
     rf"'(?:[^'\\\n]|{_ESCAPE})*'|\"(?:[^\"\\\n]|{_ESCAPE})*\"|\d[\d.]*(?:e[+-]?\d+)?|[^\W\d]\w*|\(|,?\s*\)"
 )
+_SIGNS: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _WORDS: Final = {"True": "true", "False": "false", "None": "null", "nan": "NaN", "inf": "Infinity", "(": "["}
 
 
@@ -42,5 +43,9 @@ def _spelled(part: re.Match[str]) -> str:
         return "]"
     if token[0] not in "'\"":
         return _WORDS[token]
-    body = token[1:-1]
-    return json.dumps(ast.literal_eval(token), ensure_ascii=False) if "\\" in body or '"' in body else f'"{body}"'
+    return json.dumps(_ESCAPES.sub(_meant, token[1:-1]), ensure_ascii=False)
+
+
+def _meant(escape: re.Match[str]) -> str:
+    code = escape[0][1:]
+    return _SIGNS.get(code, code) if len(code) == 1 else chr(int(code[1:], 16))
