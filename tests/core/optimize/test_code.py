@@ -274,6 +274,11 @@ def test_over_budget_a_function_that_fails_outlives_those_that_do_not():
     assert COUNT(result.text) <= 300
 
 
+def test_a_sign_beyond_the_tables_of_a_grammar_is_read_as_a_letter():
+    text = "#!/bin/bash\n" + "echo moored\n" * 200 + "{\U000d48f0/;\n"
+    assert COUNT(compress(text, "bash", 60).text) <= 60
+
+
 def test_a_script_that_was_cut_in_a_block_is_shown_by_its_lines():
     script = "if test -d /srv/dock; then\n" + "".join(f"  moor ship-{n} --berth {n % 9}\n" for n in range(300))
     text = compress(script, "bash", 400).text

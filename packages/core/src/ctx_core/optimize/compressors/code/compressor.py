@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Compressed, Omission
-from ctx_core.optimize.compressors.code.grammars import grammar_for
+from ctx_core.optimize.compressors.code.grammars import grammar_for, source_of
 from ctx_core.optimize.compressors.code.layout import read_layout
 from ctx_core.optimize.compressors.code.syntax import read_outline
 from ctx_core.optimize.compressors.relevance import hits, query_terms
@@ -77,7 +77,7 @@ def _outlined(text: str, grammar: Grammar | None) -> tuple[Outline, bool]:
     if grammar is None or max(map(len, rows)) > _MAX_ROW_CHARS:
         outline, parsed = read_layout(bare), False
     else:
-        source = "\n".join(bare).encode("utf-8", "surrogatepass")
+        source = source_of("\n".join(bare))
         root = grammar.parse(source).root_node
         outline, parsed = read_outline(source, bare, grammar, root), bare == rows and not root.has_error
     outline.rows = rows
