@@ -40,8 +40,8 @@ _MODEL_ENCODINGS: Final = (
 
 # How each encoding cuts text before merging bytes: what the patterns of tiktoken_ext/openai_public.py match, written so that all that
 # needs no look-ahead stands in one group. The encoder then runs that group on a linear automaton instead of a backtracking machine:
-# mixed text counts in about half (cl100k_base) and
-# four fifths (o200k_base) of the time that the published spelling takes; `bench/bench_optimize.py --counting` compares them.
+# mixed text counts in about half (cl100k_base) and four fifths (o200k_base) of the time that the published spelling takes;
+# `bench/bench_optimize.py --counting` compares them.
 _PATTERNS: Final = {
     "cl100k_base": "|".join(  # noqa: FLY002 - one alternative a line
         (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.ccr import hints_in
 from ctx_core.optimize.compressors.relevance import hits, query_terms
-from ctx_core.optimize.compressors.text.units import Kind, units_of
+from ctx_core.optimize.compressors.text.units import MIN_PASSAGE, units_of
 from ctx_core.optimize.fit import shares
 from ctx_core.optimize.trouble import is_trouble
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ctx_core.tokens import TokenCounter
 
 _NOTE_TOKENS: Final = 10
-# Characters from which a passage that an earlier chunk holds costs more than a note that says so.
-_MIN_PASSAGE: Final = 160
 _LOOKED_AT: Final = 20_000
 
 
@@ -89,11 +87,11 @@ def _said_once(chunks: Mapping[int, str]) -> dict[int, str]:
     shown: dict[int, str] = {}
     for number, chunk in chunks.items():
         units = [] if hints_in(chunk) else units_of(chunk)
-        said = [None if unit.kind is Kind.HEADING or unit.fence else seen.get(unit.text.strip()) for unit in units]
+        said = [None if unit.stays else seen.get(unit.text.strip()) for unit in units]
         out: list[str] = []
         for earlier, run in groupby(zip(said, units, strict=True), key=itemgetter(0)):
             passage = "".join([unit.text for _, unit in run])
-            if earlier is not None and len(passage.strip()) >= _MIN_PASSAGE:
+            if earlier is not None and len(passage.strip()) >= MIN_PASSAGE:
                 passage = f"[as in chunk {earlier + 1}]{passage[len(passage.rstrip()) :]}"
             out.append(passage)
         text = "".join(out)

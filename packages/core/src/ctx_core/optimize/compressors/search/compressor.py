@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -24,7 +23,6 @@ _SHOWN_ALIKE: Final = 2
 _FOLDED_FROM: Final = 4
 # What a note costs beside its line numbers, in characters.
 _NOTE_CHARS: Final = 14
-_DIGITS: Final = re.compile(r"\d+")
 _RESERVED_TOKENS: Final = 16
 _COUNTED: Final = {
     Kind.MATCH: "matches",
@@ -101,7 +99,7 @@ def _folded(group: FileResults) -> tuple[FileResults, Omission | None]:
     """Show the first of many matches that differ in their numbers alone, and count the rest behind them."""
     if len(group.entries) < _FOLDED_FROM:
         return group, None
-    shapes = [_DIGITS.sub("0", entry.body) if entry.kind is Kind.MATCH else None for entry in group.entries]
+    shapes = [entry.shape if entry.kind is Kind.MATCH else None for entry in group.entries]
     totals = Counter(shapes)
     last = {shape: entry.number for entry, shape in zip(group.entries, shapes, strict=True)}
     seen, entries, left_out = Counter[str](), list[Entry](), 0

@@ -16,6 +16,7 @@ _CONTEXT: Final = re.compile(rf"-(?={_NUMBER}-)")
 _RECORD: Final = re.compile(rf"(?:{_NUMBER})?[:-]")
 _NUMBERED: Final = re.compile(rf"{_NUMBER}[:-]")
 _PARTS: Final = re.compile(r"([:-])")
+_DIGITS: Final = re.compile(r"\d+")
 _BEGIN: Final = re.compile(rf"(?:{_NUMBER})?:|{_NUMBER}-")
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d$")
 _NOTE: Final = re.compile(r"\[(?:…|same at) [^\n]*\]")
@@ -46,6 +47,11 @@ class Entry(NamedTuple):
     kind: Kind
     number: str = ""
     body: str = ""
+
+    @property
+    def shape(self) -> str:
+        """The text of the line, all numbers alike."""
+        return _DIGITS.sub("0", self.body)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -24,9 +24,6 @@ _DEFINITION: Final = re.compile(
 )
 
 
-_DIGITS: Final = re.compile(r"\d+")
-
-
 class Candidate(NamedTuple):
     """One line that could be shown, or (`entry` None) the name of a file alone; best `key` first."""
 
@@ -50,7 +47,7 @@ def by_worth(groups: Sequence[FileResults], *, query: str | None) -> list[Candid
         ranked: list[tuple[int, ...]] = []
         for at, entry in enumerate(group.entries):
             if entry.kind is not Kind.NOTE:
-                shape = _DIGITS.sub("0", entry.body)
+                shape = entry.shape
                 is_again = shape in seen
                 seen.add(shape)
                 ranked.append(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
-from ctx_core.optimize.compressors.text.units import Kind, Unit, units_of
+from ctx_core.optimize.compressors.text.units import MIN_PASSAGE, Kind, Unit, units_of
 from ctx_core.optimize.compressors.text.worth import ALARM, worths
 from ctx_core.tokens import estimate
 
@@ -22,8 +22,6 @@ _MIXED: Final = "parts"
 _NOTE_OPENS: Final = "[… "
 _NOTE: Final = re.compile(rf"\[… (\d+) ({'|'.join(what[:-1] for what in (*Kind, _MIXED))})s?(?: said before)?\]")
 _NOTE_COST: Final = 6
-_MIN_REPEATED: Final = 160
-"""Characters from which a repeated passage costs more than the note that says so."""
 
 
 class TextCompressor:
@@ -55,14 +53,14 @@ def _said_once(units: Sequence[Unit]) -> list[int]:
     kept: list[int] = []
     for is_repeated, run in groupby(enumerate(units), key=lambda each: _is_repeated(each[1], seen)):
         passage = [*run]
-        if not is_repeated or sum([len(unit.text.strip()) for _, unit in passage]) < _MIN_REPEATED:
+        if not is_repeated or sum([len(unit.text.strip()) for _, unit in passage]) < MIN_PASSAGE:
             kept += [number for number, _ in passage]
     return kept
 
 
 def _is_repeated(unit: Unit, seen: set[str]) -> bool:
     """Say whether a unit was seen, and see it."""
-    if unit.kind is Kind.HEADING or unit.fence:
+    if unit.stays:
         return False
     text = unit.text.strip()
     is_repeated = text in seen

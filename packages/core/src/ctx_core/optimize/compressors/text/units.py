@@ -18,6 +18,9 @@ _MAX_CHARS: Final = 400
 _MIN_CHARS: Final = 8
 """What is shorter, such as `1.` or `e.g.`, is no sentence of its own."""
 
+MIN_PASSAGE: Final = 160
+"""Characters from which a passage that was said before costs more than the note that says so."""
+
 _FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
 _UNDERLINE: Final = re.compile(r"(?:={3,}|-{3,}|~{3,}|\^{3,})[ \t]*")
@@ -59,6 +62,11 @@ class Unit:
     is_first: bool = False
     level: int = 0
     fence: Sequence[int] = ()
+
+    @property
+    def stays(self) -> bool:
+        """Whether it is said again where it was said before: headings and code hold together what stands around them."""
+        return self.kind is Kind.HEADING or bool(self.fence)
 
 
 def units_of(text: str) -> list[Unit]:
