@@ -437,22 +437,11 @@ def test_extremes_give_a_result(text, language):
     assert COUNT(compress(text, language, 64).text) <= 64 or "\n" not in text
 
 
-class CountingCounter(TokenCounter):
-    """Remembers how many characters it was asked to count."""
-
-    characters = 0
-
-    def count(self, text):
-        self.characters += len(text)
-        return super().count(text)
-
-
 @pytest.mark.parametrize(
     ("language", "statement"), [("python", "x = 1; "), ("js", "function f(a) { return a } "), ("rust", "fn f() {} ")]
 )
-def test_statements_on_one_line_are_counted_once_and_not_the_line_for_each(language, statement):
+def test_statements_on_one_line_are_counted_once_and_not_the_line_for_each(language, statement, counter):
     text = f"{statement * 300}\n{statement * 300}\n"
-    counter = CountingCounter()
     CodeCompressor(language).compress(text, Budget(max_tokens=40, counter=counter))
     assert counter.characters < 4 * len(text)
 

@@ -333,16 +333,6 @@ def test_prose_is_left_alone():
     assert DiffCompressor().compress(text, NATURAL).text == text
 
 
-class CountingCounter(TokenCounter):
-    """Remembers how many characters it was asked to count."""
-
-    characters = 0
-
-    def count(self, text):
-        self.characters += len(text)
-        return super().count(text)
-
-
 TINY_HUNKS = "--- a/x\n+++ b/x\n" + "".join(f"@@ -{at} +{at} @@\n-b\n+c\n" for at in range(1, 8000))
 
 
@@ -357,8 +347,7 @@ TINY_HUNKS = "--- a/x\n+++ b/x\n" + "".join(f"@@ -{at} +{at} @@\n-b\n+c\n" for a
     ],
     ids=["tiny hunks", "files", "markers", "head", "section"],
 )
-def test_a_search_for_what_fits_counts_no_more_than_what_it_shows(text):
-    counter = CountingCounter()
+def test_a_search_for_what_fits_counts_no_more_than_what_it_shows(text, counter):
     result = DiffCompressor().compress(text, Budget(max_tokens=500, counter=counter))
     assert COUNT(result.text) <= 500
     assert counter.characters < 10 * 8 * 500  # rounds, and characters of a token at most

@@ -287,16 +287,6 @@ def test_prose_and_logs_are_left_alone():
         assert compress(text).text == text
 
 
-class CountingCounter(TokenCounter):
-    """Remembers how many characters it was asked to count."""
-
-    characters = 0
-
-    def count(self, text):
-        self.characters += len(text)
-        return super().count(text)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -305,8 +295,7 @@ class CountingCounter(TokenCounter):
     ],
     ids=["a file each", "one file"],
 )
-def test_a_search_for_what_fits_counts_no_more_than_what_it_shows(text):
-    counter = CountingCounter()
+def test_a_search_for_what_fits_counts_no_more_than_what_it_shows(text, counter):
     result = SearchCompressor().compress(text, Budget(max_tokens=300, counter=counter))
     assert TokenCounter().count(result.text) <= 300
     assert counter.characters < 10 * 8 * 300  # rounds, and characters of a token at most

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 BLOCK: Final = re.compile(r"^\[text block(?: \d+ of \d+)?\]\n", re.MULTILINE)
 """The line that stands above a text that was taken out."""
 
-_STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+# A string that stays open goes to the end, or each quote in it would be tried for another.
+_STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 # A field that is a text of its own: this long, of lines, and with few others nearly all that the document holds.
 _MIN_CHARS: Final = 400
 _MIN_LINES: Final = 4
@@ -54,11 +55,12 @@ def _block_text(block: object) -> str | None:
 
 def _with_fields_below(text: str) -> str | None:
     """Leave a label in place of each field that is a text of its own; a document in a string is not opened."""
-    # In what is no document a quote may stay open, and each would be looked for to the end.
-    if text.count("\\n") < _MIN_LINES or not is_one_document(text):
+    if text.count("\\n") < _MIN_LINES:
         return None
     fields = [field for field in _STRING.finditer(text) if _is_text(field[0])]
     if not 0 < len(fields) <= _MAX_FIELDS or sum([len(field[0]) for field in fields]) < _MOST * len(text):
+        return None
+    if not is_one_document(text):
         return None
     texts: list[str] = [json.loads(field[0]) for field in fields]
     if any(map(is_one_document, texts)):
