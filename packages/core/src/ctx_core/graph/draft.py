@@ -34,6 +34,7 @@ class Draft:
         self.says_what_is_left_out = False
         self._total = Counter([relation.semantic_class for relation in bundle.relations])
         self._total.update(nodes=len(bundle.nodes), details=len(bundle.details))
+        self._total.update(bundle.unread)
 
     def text(self) -> Text:
         """Put the page together."""

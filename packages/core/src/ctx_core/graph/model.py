@@ -21,6 +21,7 @@ from ctx_core.graph.plain import (
     member,
     nested,
     require_id,
+    require_interval,
     strings,
     text_or_none,
     time_or_none,
@@ -80,6 +81,8 @@ class Node(Plain):
         node_kind: Free vocabulary of the application.
         status: Free vocabulary too, such as `active` or `blocked`.
         properties: Plain JSON values by name.
+        valid_from: When the node began to exist, as a datetime or ISO 8601 text; None leaves it open.
+        valid_until: When it ceased to exist; this moment no longer counts.
     """
 
     node_id: str
@@ -90,15 +93,20 @@ class Node(Plain):
     labels: Sequence[str] = ()
     properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
     provenance: Provenance | None = None
+    valid_from: datetime | str | None = None
+    valid_until: datetime | str | None = None
 
     def __post_init__(self) -> None:
-        """Check the id, and copy what the caller could still change."""
+        """Check the id and the times, and copy what the caller could still change."""
         require_id(self.node_id, "node_id of a node")
         for name in ("node_kind", "title", "summary", "status"):
             assign(self, name, getattr(self, name) or "")
         assign(self, "labels", strings(self.labels))
         assign(self, "properties", {str(name): value for name, value in (self.properties or {}).items()})
         assign(self, "provenance", nested(Provenance, self.provenance))
+        for name in ("valid_from", "valid_until"):
+            assign(self, name, time_or_none(getattr(self, name), name))
+        require_interval(self.valid_from, self.valid_until, f"node {self.node_id!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +122,8 @@ class Relation(Plain):
         confidence: Free vocabulary (`high`, `low`) or a number in [0, 1].
         sequence: Step order along a chain, from 0.
         rank: Order among alternatives, from 0.
-        valid_from: A datetime or ISO 8601 text, as all times here; zones are kept.
+        valid_from: When it began to hold: a datetime or ISO 8601 text, as all times here; zones are kept.
+        valid_until: When it ceased to hold; this moment no longer counts. It may not lie before `valid_from`.
         relation_id: An id of its own. When left out it is derived from everything the relation says, so two
             different relations of one type between the same two nodes both live.
     """
@@ -152,6 +161,9 @@ class Relation(Plain):
             assign(self, name, count_or_none(getattr(self, name), name))
         for name in _RELATION_TIMES:
             assign(self, name, time_or_none(getattr(self, name), name))
+        if self.valid_from is not None and self.valid_until is not None:
+            way = f"{self.source_node_id!r} --{self.relation_type}--> {self.target_node_id!r}"
+            require_interval(self.valid_from, self.valid_until, f"relation {way}")
         assign(self, "provenance", nested(Provenance, self.provenance))
         assign(self, "relation_id", self.relation_id or f"rel-{digest(canonical(self))[:16]}")
 
@@ -183,6 +195,10 @@ class Bundle(Plain):
     Nodes are held root first, then by id; relations by sequence, ends, type and id; details by node. So two bundles
     of the same facts are equal however they were put together. Facts stated twice are held once.
 
+    Args:
+        unread: How much of the graph was left out when the bundle was read: a count by relation class, and `nodes`.
+            A render counts it among what it leaves out.
+
     Raises:
         InvalidBundle: The root is missing, an id stands for two different things, or a relation or detail
             points outside of the bundle.
@@ -193,6 +209,7 @@ class Bundle(Plain):
     relations: Sequence[Relation] = ()
     details: Sequence[NodeDetail] = ()
     revision: int | None = None
+    unread: Mapping[str, int] = field(default_factory=dict[str, int], hash=False, compare=False)
     nodes_by_id: Mapping[str, Node] = field(init=False, repr=False, compare=False)
     _content_hash: str | None = field(init=False, repr=False, compare=False, default=None)
 
@@ -212,6 +229,7 @@ class Bundle(Plain):
         assign(self, "nodes", tuple(self.nodes_by_id.values()))
         assign(self, "relations", tuple(sorted(relations, key=_relation_order)))
         assign(self, "details", tuple(details[node_id] for node_id in ids if node_id in details))
+        assign(self, "unread", {str(name): int(count) for name, count in self.unread.items() if count})
 
     @property
     def root(self) -> Node:

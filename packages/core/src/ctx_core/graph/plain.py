@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
@@ -124,6 +124,19 @@ def time_or_none(value: datetime | str | None, what: str) -> datetime | None:
         return datetime.fromisoformat(value.strip())
     except ValueError:
         raise InvalidBundle(f"{what} must be an ISO 8601 time, not {value!r}") from None
+
+
+def require_interval(start: object, end: object, what: str) -> None:
+    """Raise `InvalidBundle` where an interval ends before it starts; a time without a zone counts as UTC."""
+    if isinstance(start, datetime) and isinstance(end, datetime) and with_zone(end) < with_zone(start):
+        raise InvalidBundle(
+            f"{what} has valid_until {end.isoformat()} before valid_from {start.isoformat()}; swap or correct them"
+        )
+
+
+def with_zone(moment: datetime) -> datetime:
+    """Return a time that can be compared: one without a zone counts as UTC."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def nested(kind: type[_P], value: Any) -> _P | None:
