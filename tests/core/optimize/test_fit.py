@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 
 from ctx_core.optimize.fit import clip, shares
 from ctx_core.optimize.many import allot
-from ctx_core.optimize.trouble import is_trouble
+from ctx_core.signals.severity import is_suspect
 from ctx_core.tokens import TokenCounter
 
 COUNTER = TokenCounter()
@@ -106,7 +106,7 @@ def test_any_text_can_be_clipped(text, max_tokens):
     ],
 )
 def test_trouble(line):
-    assert is_trouble(line)
+    assert is_suspect(line)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_trouble(line):
     ["", "0 errors", "Found 0 errors, 0 failures", "errors: 0", "served a berth", "without errors", "exit code 0"],
 )
 def test_no_trouble(line):
-    assert not is_trouble(line)
+    assert not is_suspect(line)
 
 
 @given(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx_core.optimize.compressors.notes import plural, spelled
 from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
+from ctx_core.select.notes import plural, spell_counts
 
 
 def test_query_terms_are_the_words_that_say_something():
@@ -41,9 +41,9 @@ def test_trouble(text, expected):
     )
 )
 def test_counts_in_words_can_be_read_back(tally):
-    read = [part.split(" ", 1) for part in spelled(tally).split(", ")]
+    read = [part.split(" ", 1) for part in spell_counts(tally).split(", ")]
     assert {plural(what): int(count) for count, what in read} == tally
 
 
 def test_one_is_singular():
-    assert spelled({"files": 1, "matches": 1, "changed lines": 2}) == "1 file, 1 match, 2 changed lines"
+    assert spell_counts({"files": 1, "matches": 1, "changed lines": 2}) == "1 file, 1 match, 2 changed lines"

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from ctx_core.optimize.compressors.base import Budget
 from ctx_core.optimize.compressors.json import JsonCrusher
-from ctx_core.optimize.compressors.rows import is_alarm, odd_rows, order_rows, row_costs
+from ctx_core.optimize.compressors.rows import odd_rows, order_rows, row_costs
 from ctx_core.optimize.compressors.scores import score_rows
+from ctx_core.signals.severity import is_suspect
 from ctx_core.tokens import TokenCounter
 
 
@@ -28,14 +29,14 @@ from ctx_core.tokens import TokenCounter
     ],
 )
 def test_trouble_is_recognised(row: str):
-    assert is_alarm(row)
+    assert is_suspect(row)
 
 
 @pytest.mark.parametrize(
     "row", ["0 errors", "no failures", "error=null", "errors: []", "terror and mirrors", "Running Time 90", "all fine"]
 )
 def test_denied_trouble_is_none(row: str):
-    assert not is_alarm(row)
+    assert not is_suspect(row)
 
 
 def test_shares_of_start_end_and_importance_are_kept():

@@ -31,11 +31,13 @@ class Detection:
         content_type: The kind.
         language: The programming or data language where one is known: `python`, `yaml`, `csv`, …
         confidence: In [0, 1]; 1.0 where a structural rule decided.
+        format: The name of the plug-in in `optimize.formats` that reads it, if one does.
     """
 
     content_type: ContentType
     language: str | None = None
     confidence: float = 1.0
+    format: str | None = None
 
 
 COMPACT_JSON: Final = "#json"

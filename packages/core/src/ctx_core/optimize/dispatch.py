@@ -11,6 +11,7 @@ from ctx_core.optimize.compressors.base import Budget, Compressed, Compressor
 from ctx_core.optimize.compressors.blob import without_blobs
 from ctx_core.optimize.content import ContentType, Detection
 from ctx_core.optimize.fit import clip
+from ctx_core.optimize.formats import formats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,8 @@ def _compressed(text: str, kind: Detection, budget: Budget, query: str | None) -
     """Compress `text` as what it was detected to be; a compressor that fails leaves it as it is."""
     language = kind.language if kind.content_type is ContentType.CODE else None
     try:
-        return _compressor(kind.content_type, language).compress(text, budget, query=query)
+        compressor = formats()[kind.format] if kind.format else _compressor(kind.content_type, language)
+        return compressor.compress(text, budget, query=query)
     except Exception as error:  # noqa: BLE001 - whatever a text does to one compressor, the caller gets a text back
         telemetry.degraded(f"optimize.{kind.content_type}", error)
         return Compressed(text=text)

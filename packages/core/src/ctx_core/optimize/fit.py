@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.base import Compressed, Omission
 from ctx_core.optimize.compressors.relevance import hits, query_terms
-from ctx_core.optimize.trouble import is_trouble
+from ctx_core.signals.severity import is_suspect
 from ctx_core.tokens import whole_graphemes
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _by_importance(lines: Sequence[Sequence[str]], query: str | None) -> list[_P
     bad: dict[str, _Place] = {}
     asked: list[_Place] = []
     for i, j in places:
-        if is_trouble(lines[i][j]):
+        if is_suspect(lines[i][j]):
             bad.setdefault(lines[i][j], (i, j))
         elif terms and hits(lines[i][j], terms):
             asked.append((i, j))

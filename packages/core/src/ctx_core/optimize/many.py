@@ -11,7 +11,7 @@ from ctx_core.optimize.ccr import hints_in
 from ctx_core.optimize.compressors.relevance import hits, query_terms
 from ctx_core.optimize.compressors.text.units import MIN_PASSAGE, units_of
 from ctx_core.optimize.fit import shares
-from ctx_core.optimize.trouble import is_trouble
+from ctx_core.signals.severity import find_alarms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,7 +106,10 @@ def _worth(chunks: Sequence[str], query: str | None) -> list[float]:
     terms = query_terms(query)
     heads = [chunk[:_LOOKED_AT] for chunk in chunks]
     asked = [2 * hits(head, terms) / len(terms) if terms else 0.0 for head in heads]
-    return [1.0 + found + 0.5 * is_trouble(head) for found, head in zip(asked, heads, strict=True)]
+    return [
+        1.0 + found + 0.5 * any(True for _ in find_alarms(head.split("\n")))
+        for found, head in zip(asked, heads, strict=True)
+    ]
 
 
 def _served(costs: Sequence[int], weights: Sequence[float], room: int, floor: int) -> list[int]:

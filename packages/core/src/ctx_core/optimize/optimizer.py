@@ -241,6 +241,8 @@ class ContextOptimizer:
             known = guess if guess.content_type is content_type else Detection(content_type=content_type)
             return [Segment(text=text, detection=known)]
         whole = self.router.by_shape(text)
+        if whole.format:
+            return [Segment(text=text, detection=whole)]
         parts = segments(text, whole.content_type)
         if len(parts) == 1 and whole.confidence >= self.router.confidence_threshold and parts[0].text == text:
             return [replace(parts[0], detection=whole)]

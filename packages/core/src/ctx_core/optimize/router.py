@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Final
@@ -10,6 +11,7 @@ from typing import Any, Final
 from ctx_core.errors import InvalidInput
 from ctx_core.extras import installed
 from ctx_core.optimize.content import ContentType, Detection
+from ctx_core.optimize.formats import formats
 from ctx_core.optimize.rules import RULES
 from ctx_core.optimize.rules.sample import Sample
 
@@ -63,13 +65,20 @@ class ContentRouter:
     def by_shape(self, text: str) -> Detection:
         """Return the kind of `text` as far as the rules can say; the model is never asked."""
         sample = Sample(text)
-        best = _NOTHING
-        for rule in RULES:
+        best = self._by_format(sample) or _NOTHING
+        for rule in RULES if best is _NOTHING else ():
             guess = rule(sample) or _NOTHING
             if guess.confidence >= self.confidence_threshold:
                 return guess
             best = max(best, guess, key=lambda either: either.confidence)
         return best
+
+    def _by_format(self, sample: Sample) -> Detection | None:
+        for name, one in formats().items():
+            guess = one.detect(sample)
+            if guess is not None and guess.confidence >= self.confidence_threshold:
+                return replace(guess, format=name)
+        return None
 
     def _by_model(self, text: str) -> Detection | None:
         if not installed("magika"):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.extras import installed
 from ctx_core.optimize.compressors.base import Budget, Compressed, Omission
-from ctx_core.optimize.compressors.rows import is_alarm
 from ctx_core.optimize.compressors.text import TextCompressor
+from ctx_core.signals.severity import is_alarm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ctx_core.signals.vocabulary import mentions_failure
+
 # Chinese and Japanese write no spaces, so there a term is a pair of characters.
 _UNSPACED: Final = r"\u3040-\u30ff\u3400-\u9fff"
 _WORD: Final = re.compile(rf"(?=([{_UNSPACED}]{{2}}))[{_UNSPACED}]|[^\W_{_UNSPACED}]{{3,}}")
-_TROUBLE: Final = (
-    *("error", "fail", "exception", "panic", "fatal", "crash"),
-    *("unsafe", "secur", "vulnerab", "deadlock", "overflow"),
-)
 _OPEN_WORK: Final = ("bug", "fixme", "todo", "raise", "throw", "xxx", "hack")
 _OPEN_WORK_WORD: Final = re.compile(rf"\b(?:{'|'.join(_OPEN_WORK)})\b")
 _COMMON: Final = frozenset(
@@ -41,9 +39,8 @@ def hits(text: str, terms: tuple[str, ...]) -> int:
 
 
 def has_trouble(text: str) -> bool:
-    """Say whether `text` speaks of errors, or of work left open."""
-    # Looking for one word after the other takes a tenth of the time of a pattern of all of them.
-    lowered = text.lower()
-    if any(map(lowered.__contains__, _TROUBLE)):
+    """Return True if `text`, a piece of code or documentation, names errors or work left open."""
+    if mentions_failure(text):
         return True
+    lowered = text.lower()
     return any(map(lowered.__contains__, _OPEN_WORK)) and _OPEN_WORK_WORD.search(lowered) is not None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.relevance import query_terms
 from ctx_core.optimize.compressors.scores import score_rows
+from ctx_core.signals.severity import Severity, find_alarms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,6 @@ IMPORTANCE_SHARE: Final = 0.55
 
 _SPREAD_SHARE: Final = 0.35  # of the rows by importance: a curve without its calm parts cannot be read
 _BUCKETS: Final = 32
-_CHUNK: Final = 64  # rows that are looked through for alarms at once
 _EVEN_SHARE: Final = 0.2  # beside the rows by score, so that no long stretch is missing as a whole
 _COUNTED: Final = 64  # rows that are counted exactly
 GAP_COST: Final = 5  # tokens of a note such as `…12 rows` and its line end
@@ -32,23 +32,6 @@ _HEAD: Final = 5
 _TAIL: Final = 3
 _RARE: Final = 0.1
 
-_ALARM: Final = re.compile(
-    r"(?<![A-Za-z])(?i:err(?:or)?s?|fail(?:s|ed|ing|ures?)?|fatal|exceptions?|critical|severe|panic\w*|crash\w*|denied|refused"
-    r"|time[d-]?[ -]?out|abort\w*|reject\w*|invalid|unauthori[sz]ed|forbidden|traceback|seg(?:fault|mentation)|killed|oom(?:-?kill\w*)?"
-    r"|cannot|unable to)(?![A-Za-z])|[A-Za-z](?:Error|Exception|Failure)\b|错误|失败|エラー|失敗"
-)
-# One of these stands in every alarm, and is thirty times as fast to look for.
-_ALARM_STEMS: Final = re.findall(
-    r"\S+",
-    """
-    err fail fatal exception critical severe panic crash denied refused timeout time-out timed abort reject invalid unauthori forbidden
-    traceback segfault segmentation killed oom cannot unable 错误 失败 エラー 失敗
-    """,
-)
-_ALL_CLEAR: Final = re.compile(
-    r"(?i)\b(?:no|0|zero|without|any)[ =:]+(?:\w+ )?(?:errors?|fail(?:ed|ures?)?|exceptions?)\b"
-    r"|\b(?:errors?|fail(?:ed|ures?)|exceptions?)\w*\s*[:=,]\s*(?:0|no|none|null|false|-|\"\"|\[\]|\{\})(?![.\w])"
-)
 _VARIABLE: Final = re.compile(r"\b[^\W\d]*\d\w*")
 
 
@@ -130,41 +113,11 @@ def _take_turns(
     return order
 
 
-def first_alarm(text: str, start: int = 0) -> int:
-    """Return where `text` first speaks of an error, a failure or a crash, from `start` on; -1 where it does not."""
-    found = _ALARM.search(text, start)
-    return found.start() if found else -1
-
-
-def is_alarm(text: str) -> bool:
-    """Say whether `text` speaks of an error, a failure or a crash and does not deny it; `0 errors` is none."""
-    if not _may_be_alarm(text):
-        return False
-    return first_alarm(text) >= 0 and first_alarm(_ALL_CLEAR.sub("", text)) >= 0
-
-
-def _may_be_alarm(text: str) -> bool:
-    lowered = text.lower()
-    return any(map(lowered.__contains__, _ALARM_STEMS))
-
-
-def alarms(texts: Sequence[str]) -> list[int]:
-    """Return the numbers of the texts that are alarms."""
-    if not _may_be_alarm("\n".join(texts)):
-        return []
-    return [number for number, text in enumerate(texts) if is_alarm(text)]
-
-
 def _first_alarms(rows: Sequence[str]) -> list[int]:
     """Return the first row of every distinct alarm."""
     first: dict[str, int] = {}
-    for start in range(0, len(rows), _CHUNK):
-        chunk = rows[start : start + _CHUNK]
-        if not _may_be_alarm("\n".join(chunk)):
-            continue
-        for number, row in enumerate(chunk, start):
-            if _may_be_alarm(row) and (shape := _VARIABLE.sub("#", row)) not in first and is_alarm(row):
-                first[shape] = number
+    for number in find_alarms(rows, least=Severity.SUSPECT):
+        first.setdefault(_VARIABLE.sub("#", rows[number]), number)
     return [*first.values()]
 
 

@@ -12,7 +12,8 @@ from ctx_core.optimize.compressors.base import Compressed, Omission
 from ctx_core.optimize.compressors.diff.format import is_diff
 from ctx_core.optimize.compressors.diff.pick import Pick
 from ctx_core.optimize.compressors.diff.shrink import shrunk
-from ctx_core.optimize.compressors.notes import plural, shortened, spelled
+from ctx_core.optimize.compressors.long_lines import shortened
+from ctx_core.select.notes import plural, spell_counts
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
@@ -106,6 +107,6 @@ def _finished(body: str, tally: Counter[str]) -> Compressed:
     if not tally:
         return Compressed(text=body)
     return Compressed(
-        text=f"{body}[shortened diff, no longer applies: {spelled(tally)} left out]\n",
+        text=f"{body}[shortened diff, no longer applies: {spell_counts(tally)} left out]\n",
         omissions=tuple(Omission(what=what, count=count) for what, count in tally.items()),
     )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.diff.format import header
 from ctx_core.optimize.compressors.diff.pieces import NOTHING, UNITS, Piece, pieces_of
-from ctx_core.optimize.compressors.notes import spelled
 from ctx_core.optimize.compressors.relevance import query_terms
+from ctx_core.select.notes import spell_counts
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Pick:
                 unit: count for unit, count in zip(_NOTED, map(sub, piece.before, behind), strict=False) if count
             }
             if missing:
-                out.append(f"[… {spelled(missing)} left out]\n")
+                out.append(f"[… {spell_counts(missing)} left out]\n")
             out.append(self._shown(piece, is_first=piece.hunk is not hunk))
             shown = tuple(map(add, shown, map(sub, piece.behind, piece.before)))
             hunk, behind = piece.hunk, piece.behind

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.optimize.compressors.base import Omission
 from ctx_core.optimize.compressors.json.layout import Block, Fields, Line, Table, packed
 from ctx_core.optimize.compressors.relevance import hits, query_terms
-from ctx_core.optimize.compressors.rows import GAP_COST, alarms, order_rows
+from ctx_core.optimize.compressors.rows import GAP_COST, order_rows
+from ctx_core.signals.severity import Severity, find_alarms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,7 +115,7 @@ def _part_units(
     fields: Fields, costs: Sequence[float], holders: tuple[Line, ...], terms: tuple[str, ...]
 ) -> Iterator[Unit]:
     depth, count = len(holders), len(costs)
-    urgent = set(alarms(fields.parts))
+    urgent = set(find_alarms(fields.parts, least=Severity.SUSPECT))
     for index, part in enumerate(fields.parts):
         if index in urgent:
             rank = _URGENT

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core.optimize.compressors.json.reader import Object, children
-from ctx_core.optimize.compressors.rows import first_alarm
+from ctx_core.signals.severity import find_alarm
 from ctx_core.tokens import whole_graphemes
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def prefers_commas(rows: Sequence[Value]) -> bool:
 def shortened(text: str, max_chars: int) -> tuple[str, int]:
     """Cut the middle out of a string, and say there how much; the first word of trouble stays in sight."""
     tail = len(text) - max_chars // 8
-    alarm = first_alarm(text, max_chars // 2)
+    alarm = find_alarm(text, max_chars // 2)
     windows = [(0, max_chars // 2), (tail, len(text))]
     if alarm >= 0:
         windows.insert(1, (alarm - max_chars // 8, min(alarm + max_chars // 4, tail)))

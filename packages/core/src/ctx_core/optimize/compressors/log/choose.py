@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.optimize.compressors.log.excerpt import excerpt, opening
 from ctx_core.optimize.compressors.log.rank import BUDGETED, NATURAL, Tier, tiers
 from ctx_core.optimize.compressors.log.runners import is_gutter, is_rule
-from ctx_core.optimize.compressors.log.severity import is_passing
+from ctx_core.signals.severity import is_passing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

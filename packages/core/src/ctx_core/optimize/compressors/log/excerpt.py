@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.log.notes import missing_chars
-from ctx_core.optimize.compressors.log.severity import alarm
+from ctx_core.signals.severity import find_alarm
 from ctx_core.tokens import whole_graphemes
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def _windows(line: str, max_chars: int) -> Iterator[tuple[int, int]]:
     head = whole_graphemes(line, max_chars // 2)
     tail = whole_graphemes(line, len(line) - max_chars // 4)
     yield 0, head
-    signal = alarm(line, head, tail)
-    if signal is not None:
+    signal = find_alarm(line, head, tail)
+    if signal >= 0:
         width = max_chars // 4
         start = whole_graphemes(line, max(head, signal - width // 4))
         yield start, whole_graphemes(line, min(tail, start + width))

@@ -9,9 +9,9 @@ from math import log2
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctx_core.optimize.compressors.log.runners import ends_step, is_event_log, is_step_mark
-from ctx_core.optimize.compressors.log.severity import Severity
 from ctx_core.optimize.compressors.log.templates import Template, novelties
 from ctx_core.optimize.compressors.log.traces import frames
+from ctx_core.signals.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,8 +11,8 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.optimize.compressors.log.severity import Severity, counts_nothing, of_status, severity
-from ctx_core.optimize.compressors.log.words import Sign, Vocabulary
+from ctx_core.signals.severity import Severity, counts_nothing, of_status, severity
+from ctx_core.signals.vocabulary import Sign, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Compressed, Omission
-from ctx_core.optimize.compressors.notes import characters_cut, shortened, spelled
+from ctx_core.optimize.compressors.long_lines import characters_cut, shortened
 from ctx_core.optimize.compressors.search.format import Entry, FileResults, Kind, read_results
 from ctx_core.optimize.compressors.search.pick import by_worth, fill
+from ctx_core.select.notes import spell_counts
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _drawn(
 
     def note() -> None:
         if left := +here:
-            lines.append(f"[… {spelled(left)} left out]")
+            lines.append(f"[… {spell_counts(left)} left out]")
             total.update(left)
         here.clear()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ctx_core.optimize.compressors.notes import shortened
+from ctx_core.optimize.compressors.long_lines import shortened
 from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
 from ctx_core.optimize.compressors.search.format import Kind
 from ctx_core.tokens import estimate

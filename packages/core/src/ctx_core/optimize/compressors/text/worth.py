@@ -9,8 +9,8 @@ from math import log
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.compressors.relevance import query_terms
-from ctx_core.optimize.compressors.rows import alarms
 from ctx_core.optimize.compressors.text.units import Kind, Unit
+from ctx_core.signals.severity import find_alarms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def worths(units: Sequence[Unit], query: str | None) -> list[float]:
     rarity = {word: log((1 + len(units)) / count) for word, count in counts.items()}
     asked = {*query_terms(query), *(pair for pair in words_of(query or "") if _UNSPACED.search(pair))}
     texts = [unit.text.strip() for unit in units]
-    urgent = set(alarms(texts))
+    urgent = set(find_alarms(texts))
     seen: set[str] = set()
     result: list[float] = []
     for place, (unit, text, bag) in enumerate(zip(units, texts, bags, strict=True)):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ctx_core.optimize.compressors.log.severity import Severity, severity
 from ctx_core.optimize.compressors.log.templates import mine
+from ctx_core.signals.severity import Severity, is_alarm, is_suspect, severity
+from ctx_core.signals.vocabulary import may_report_trouble
 
 _VERDICTS = """
 ##[error]Process completed with exit code 1.
@@ -148,3 +149,15 @@ def test_a_very_long_line_is_rated_by_its_words_alone() -> None:
     assert rated("want got " * 200_000) is Severity.CALM
     assert rated("x " * 4_000 + "error") is Severity.ALARM
     assert severity("", 0) is Severity.CALM
+
+
+@pytest.mark.parametrize("line", [*_VERDICTS.split("\n")[1:-1], *_ERRORS.split("\n")[1:-1]])
+def test_the_gate_lets_through_every_line_that_reports_trouble(line):
+    assert is_alarm(line)
+    assert may_report_trouble(f"calm\n{line}\ncalm")
+
+
+def test_a_missing_file_is_an_alarm_and_a_count_of_nothing_is_none():
+    assert is_alarm("ls: foo: No such file or directory")
+    assert not is_suspect("0 errors, 0 warnings")
+    assert is_suspect("access to /srv was denied")

@@ -1,12 +1,15 @@
-"""What single words of a log tell: which of them are values, and which are signs of trouble.
+"""The words that report trouble, and what each of them is a sign of.
 
-A log repeats its words far more than its lines. So each distinct word is read once, and a line is judged by look-ups.
+Levels are those of syslog (RFC 5424), of Python's `logging`, Log4j and logcat; the other words are what POSIX, compilers, test
+runners and cluster tools print. Programs repeat their words far more than their lines: each distinct word is read once, and a
+line is judged by look-ups.
 """
 
 from __future__ import annotations
 
 import re
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 
@@ -54,6 +57,14 @@ for _sign, _words in _SIGNS.items():
     for _word in _words.split():
         _OF_WORD[_word] = _OF_WORD.get(_word, 0) | _sign
 _WITHOUT_SPACES: Final = ("错误", "失败", "异常", "エラー", "失敗", "例外", "오류", "실패")
+# `E` and `F` of logcat and klog stand alone, at the start of a line.
+_LEVEL_LETTERS: Final = 2
+_LETTER_LEVELS: Final = ("E", "F", "e", "f")
+_LEVELS_INSIDE: Final = ("\nE", "\nF", " E ", " F ")
+_SHORT_WORD: Final = 4
+# What advisories of CWE and OWASP call a fault in code.
+_OF_CODE: Final = ("fail", "unsafe", "secur", "vulnerab", "overflow")
+_TYPE_STEMS: Final = ("error", "exception", "failure", "warning")
 # Paths, options and identifiers are one piece, so `src/error.rs` is no error.
 _PIECE: Final = re.compile(r"[^\s()\[\]{}<>:;,=\"#|*+&^%$@!?`\\]+")
 # Begins only where a value can begin and never backs off, so a megabyte of one word is read once.
@@ -96,3 +107,51 @@ def signs_of(text: str) -> int:
         elif stem.endswith("Warning"):
             signs |= Sign.WARNING
     return signs
+
+
+@lru_cache(maxsize=1)
+def _stems(signs: int) -> tuple[str, ...]:
+    """Return the shortest words that occur in every word of these signs."""
+    words = {
+        word for word, own in _OF_WORD.items() if own & signs and (len(word) > _LEVEL_LETTERS or not word.isascii())
+    }
+    stems: list[str] = []
+    for word in sorted({*words, *_TYPE_STEMS, *_WITHOUT_SPACES}, key=lambda word: (len(word), word)):
+        if not any(stem in word for stem in stems):
+            stems.append(word)
+    return tuple(stems)
+
+
+_REPORTING: Final = int(Sign.STRONG | Sign.WEAK | Sign.PHRASE | Sign.WARNING)
+
+
+def mentions_failure(text: str) -> bool:
+    """Return True if `text` names an error or a failure anywhere, inside identifiers too: for code, not for what programs print."""
+    return any(map(text.lower().__contains__, _long_stems()))
+
+
+@lru_cache(maxsize=1)
+def _long_stems() -> tuple[str, ...]:
+    # Shorter ones stand in words of another meaning, such as `err` in `interrupt`.
+    words = sorted(
+        (word for word, signs in _OF_WORD.items() if signs & Sign.STRONG and len(word) > _SHORT_WORD), key=len
+    )
+    return tuple(dict.fromkeys([*_TYPE_STEMS, *words, *_OF_CODE]))
+
+
+def may_report_trouble(text: str) -> bool:
+    """Return True if `text` holds the stem of some word that reports trouble; False means that no line of it does.
+
+    Derived from the vocabulary, and about thirty times as fast as reading every word.
+    """
+    if not text.isascii() or text.startswith(_LETTER_LEVELS) or any(map(text.__contains__, _LEVELS_INSIDE)):
+        return True
+    return any(map(text.lower().__contains__, _stems(_REPORTING)))
+
+
+@lru_cache(maxsize=1)
+def words_of_alarm() -> re.Pattern[str]:
+    """Return a pattern that finds the words of alarm, of any case, in what is too long to be read word by word."""
+    stems = sorted({*_long_stems(), *_WITHOUT_SPACES, "killed", "timed out", "not found", "denied", "refused"}, key=len)
+    own = [stem for place, stem in enumerate(stems) if not any(shorter in stem for shorter in stems[:place])]
+    return re.compile("|".join(map(re.escape, own)), re.IGNORECASE)

@@ -1,12 +1,19 @@
-"""How bad a line says things are, and what it denies."""
+"""The one severity: how bad a line says things are, and what it denies.
+
+Every part that asks whether a line, a row or a sentence reports trouble asks here. `severity_of` reads one line; `is_alarm`
+and `is_suspect` are its two thresholds; `severity` is the same for callers that already know the signs of the line's words.
+"""
 
 from __future__ import annotations
 
 import re
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ctx_core.optimize.compressors.log.words import Sign, signs_of
+from ctx_core.signals.vocabulary import Sign, may_report_trouble, signs_of, words_of_alarm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 
 class Severity(IntEnum):
@@ -38,7 +45,10 @@ _SHOUTED: Final = re.compile(
     r"(?:\S+ +){0,3}?[\[<(]?(?<!\d )(?:ERROR|FATAL|SEVERE|CRITICAL|EMERG|ALERT|PANIC)[\]>):]*\s"
 )
 _ANY_CASE_DENIED: Final = re.compile(_DENIED.pattern, re.IGNORECASE)
-_ZERO: Final = re.compile(r"0(?<![\d.,]0)(?![\d.])")
+_NOTHING: Final = re.compile(r"0(?<![\d.,]0)(?![\d.])|\[\]|\{\}|\"\"|''")
+_NUMBER: Final = re.compile(r"[0-9]+")
+_CHUNK: Final = 64
+"""Texts that are looked through for stems at once."""
 # Longer lines are rated by their words alone: some patterns read a line several times.
 _CLOSELY: Final = 4_000
 _VERDICT: Final = (
@@ -76,9 +86,6 @@ _MEANT: Final = re.compile(
 )
 _NEGATION: Final = re.compile(r"\bnot\b|n't\b")
 _STATUS: Final = re.compile(r"(?:\" |\bstatus(?: code)?[=:]? ?\"?|\bHTTP/?[\d.]*:? )([45])\d\d\b")
-_SERIOUS: Final = re.compile(
-    r"error|fail|fatal|panic|exception|traceback|critical|segfault|killed|abort|corrupt|timed out|not found|exit(?:ed)? (?:code|status)|denied|refused|错误|失败"
-)
 
 
 def severity(line: str, signs: int) -> Severity:
@@ -86,9 +93,9 @@ def severity(line: str, signs: int) -> Severity:
     if len(line) > _CLOSELY:
         return Severity.ALARM if signs & Sign.STRONG else _mild(signs)
     low = line.lower()
-    if _is_meant_to_be_there(low, signs):
+    if _is_meant_to_be_there(line, low, signs):
         return Severity.CALM
-    if signs & (Sign.STRONG | Sign.WARNING) and (signs & Sign.DENIAL or _ZERO.search(low)) and _DENIED.search(low):
+    if signs & (Sign.STRONG | Sign.WARNING) and (signs & Sign.DENIAL or _NOTHING.search(low)) and _DENIED.search(low):
         if _SHOUTED.match(line):
             return Severity.ERROR
         rest = _ANY_CASE_DENIED.sub("", line)
@@ -106,9 +113,10 @@ def severity(line: str, signs: int) -> Severity:
     return Severity.ERROR if _LEVEL.match(low) or _GRAVE.search(low) else Severity.ALARM
 
 
-def _is_meant_to_be_there(low: str, signs: int) -> bool:
+def _is_meant_to_be_there(line: str, low: str, signs: int) -> bool:
     """Say whether a line is a script's source, or reports a test that passed."""
-    if _SCRIPT.match(low) or "|| {" in low or ">&2" in low:
+    # A sentence may begin with `If`, a line of a script does not.
+    if _SCRIPT.match(line) or "|| {" in low or ">&2" in low:
         return True
     return bool(signs & Sign.PASSING and _PASSING.search(low) and not _FAILING.search(low))
 
@@ -129,12 +137,6 @@ def is_passing(line: str) -> bool:
     return bool(_PASSING.search(low)) and not _FAILING.search(low)
 
 
-def alarm(line: str, start: int, end: int) -> int | None:
-    """Return where the first word of alarm stands between two places of a line."""
-    match = _SERIOUS.search(line.lower(), start, end)
-    return match.start() if match else None
-
-
 def of_status(line: str) -> Severity:
     """Rate the HTTP status that a line of an access log reports."""
     status = _STATUS.search(line)
@@ -146,3 +148,35 @@ def of_status(line: str) -> Severity:
 def counts_nothing(line: str) -> bool:
     """Say whether a line is calm only because its count is 0, so that the same line with another count is not."""
     return len(line) <= _CLOSELY and bool(_DENIED.search(line.lower()))
+
+
+def severity_of(text: str) -> Severity:
+    """Return how bad `text`, a line or a sentence, says things are; `0 errors` is calm."""
+    if not may_report_trouble(text):
+        return Severity.CALM
+    signs = signs_of(_NUMBER.sub("0", text))
+    return severity(text, signs) if signs else Severity.CALM
+
+
+def is_alarm(text: str) -> bool:
+    """Return True if `text` reports an error, a failure or a crash, and does not deny it."""
+    return severity_of(text) >= Severity.ALARM
+
+
+def is_suspect(text: str) -> bool:
+    """Return True if `text` reports an alarm, or says that something was denied, refused, invalid or too late."""
+    return severity_of(text) >= Severity.SUSPECT
+
+
+def find_alarms(texts: Sequence[str], *, least: Severity = Severity.ALARM) -> Iterator[int]:
+    """Yield the numbers of the texts that are at least as severe as `least`."""
+    for start in range(0, len(texts), _CHUNK):
+        chunk = texts[start : start + _CHUNK]
+        if may_report_trouble("\n".join(chunk)):
+            yield from (number for number, text in enumerate(chunk, start) if severity_of(text) >= least)
+
+
+def find_alarm(text: str, start: int = 0, end: int | None = None) -> int:
+    """Return where the first word of alarm stands between two places of `text`; -1 where there is none."""
+    found = words_of_alarm().search(text, start, len(text) if end is None else end)
+    return found.start() if found else -1
