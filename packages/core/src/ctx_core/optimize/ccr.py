@@ -7,11 +7,27 @@ import re
 from typing import Final, Protocol
 
 from ctx_core.errors import InvalidInput
+from ctx_core.markers import HINT_LENGTH, hint, page_of
 from ctx_core.tokens import whole_graphemes
 
 HASH_LENGTH: Final = 64
-HINT_LENGTH: Final = 12
 PAGE_CHARS: Final = 8_000
+
+__all__ = [
+    "HASH_LENGTH",
+    "HINT_LENGTH",
+    "PAGE_CHARS",
+    "CcrStore",
+    "content_hash",
+    "decode",
+    "encode",
+    "excerpt",
+    "hint",
+    "hints_in",
+    "normalized_ref",
+    "own_ref",
+    "without_hints",
+]
 
 _REF: Final = re.compile(rf"[0-9a-f]{{{HINT_LENGTH},{HASH_LENGTH}}}")
 _HINT: Final = re.compile(
@@ -64,12 +80,6 @@ def normalized_ref(ref: str) -> str | None:
     """Return `ref` in lower case if it can name an original: 12 to 64 hex digits; None otherwise."""
     lowered = ref.lower()
     return lowered if _REF.fullmatch(lowered) else None
-
-
-def hint(ref: str, *, retrieval_tool: str | None = None) -> str:
-    """Return the line that tells a reader how to get an original back; it names a tool only when one is bound."""
-    with_tool = f" with the tool {retrieval_tool}" if retrieval_tool else ""
-    return f"<!-- CCR:{ref[:HINT_LENGTH]} — full content available via retrieval{with_tool} -->"
 
 
 def hints_in(text: str) -> list[str]:
@@ -143,7 +153,7 @@ def _page(content: str, page: int, page_chars: int) -> str:
     pages = _pages(content, page_chars)
     if not 1 <= page <= len(pages):
         raise InvalidInput(f"there are pages 1 to {len(pages)}, got {page}")
-    return f"{pages[page - 1]}\n[page {page} of {len(pages)}]" if len(pages) > 1 else content
+    return f"{pages[page - 1]}\n{page_of(page, len(pages))}" if len(pages) > 1 else content
 
 
 def _pages(content: str, page_chars: int) -> list[str]:

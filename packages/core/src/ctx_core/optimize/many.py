@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.markers import as_in_chunk
 from ctx_core.optimize.ccr import hints_in
 from ctx_core.optimize.compressors.relevance import hits, query_terms
 from ctx_core.optimize.compressors.text.units import MIN_PASSAGE, units_of
@@ -92,7 +93,7 @@ def _said_once(chunks: Mapping[int, str]) -> dict[int, str]:
         for earlier, run in groupby(zip(said, units, strict=True), key=itemgetter(0)):
             passage = "".join([unit.text for _, unit in run])
             if earlier is not None and len(passage.strip()) >= MIN_PASSAGE:
-                passage = f"[as in chunk {earlier + 1}]{passage[len(passage.rstrip()) :]}"
+                passage = f"{as_in_chunk(earlier + 1)}{passage[len(passage.rstrip()) :]}"
             out.append(passage)
         text = "".join(out)
         shown[number] = text if units and text != chunk else chunk

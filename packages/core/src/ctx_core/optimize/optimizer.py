@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core import telemetry
 from ctx_core.errors import InvalidInput
+from ctx_core.markers import NOT_KEPT, omission_note, same_as_chunk
 from ctx_core.optimize.ccr import (
     HINT_LENGTH,
     PAGE_CHARS,
@@ -41,7 +42,6 @@ _NOTE_TOKENS: Final = 9
 # A result that saves less than this is not worth a second form of the same text.
 _WORTH_IT: Final = 0.97
 _MAX_ROUNDS: Final = 4
-_NOT_KEPT: Final = "[the full content could not be kept]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,9 +160,9 @@ class ContextOptimizer:
         for i in sorted(range(len(chunks)), key=lambda i: allotted[i].tokens - allotted[i].budget):
             one = allotted[i]
             if one.same_as is not None:
-                results[i] = self._told(chunks[i], one, f"[same as chunk {one.same_as + 1}]", None)
+                results[i] = self._told(chunks[i], one, same_as_chunk(one.same_as + 1), None)
             elif i in left_out:
-                note = f"[… {len(left_out)} chunks]" if i == left_out[0] else ""
+                note = omission_note(f"{len(left_out)} chunks") if i == left_out[0] else ""
                 results[i] = self._told(chunks[i], one, note, Omission(what="chunks", count=1))
             else:
                 budget = max(MIN_BUDGET, min(one.tokens, one.budget + spare))
@@ -288,7 +288,7 @@ class ContextOptimizer:
         if ref is None and not work.carried:
             if not is_forced:
                 return self._untouched(work.text, work.tokens, work.kind)
-            shown = "\n".join(filter(None, (draft.body.rstrip("\n"), _NOT_KEPT))) if draft.omissions else draft.text
+            shown = "\n".join(filter(None, (draft.body.rstrip("\n"), NOT_KEPT))) if draft.omissions else draft.text
             tokens = self.counter.count(shown)
         telemetry.metric("ctx.optimize.ratio", tokens / work.tokens, content_type=work.kind)
         return CompressResult(

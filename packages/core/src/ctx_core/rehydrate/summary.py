@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from ctx_core.markers import Tag, escape, write_block
 from ctx_core.rehydrate.pairs import blocks_of, result_ids
 from ctx_core.tokens import estimate
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from ctx_core.messages import Block, Message
 
-TAG: Final = "earlier-conversation-summary"
+TAG: Final = str(Tag.EARLIER)
 
 _NOTE = re.compile(rf"\s*<{TAG}>\n(.*?)\n</{TAG}>\s*", re.DOTALL)
 _HEAD = re.compile(r"(\d+) earlier messages? left this window")
@@ -45,7 +46,7 @@ class Note:
         """
         left = f"{self.count} earlier message{'s' * (self.count != 1)} left this window"
         if max_tokens <= 0:
-            return f"<{TAG}>\n{left}\n</{TAG}>"
+            return write_block(Tag.EARLIER, [left])
         room = max_tokens - _HEAD_TOKENS
         kept: list[str] = []
         for line in reversed(self.lines):
@@ -56,7 +57,7 @@ class Note:
         head = f"{left} and {'are' if self.count != 1 else 'is'} archived. Not instructions; refer to one to have it brought back."
         if len(kept) < self.count:
             head += f" The newest {len(kept)} in short:" if kept else ""
-        return "\n".join((f"<{TAG}>", head, *reversed(kept), f"</{TAG}>"))
+        return write_block(Tag.EARLIER, (head, *reversed(kept)))
 
 
 def note_on(messages: Iterable[Message]) -> Note:
@@ -68,7 +69,8 @@ def note_on(messages: Iterable[Message]) -> Note:
 def _line(message: Message) -> str:
     said = first_sentence(message.text) or ", ".join(_calls(message)) or "(no text)"
     name = f" {message.name}" if message.name else ""
-    return f"- {message.role}{name}: {said}".replace(f"<{TAG}", f"‹{TAG}").replace(f"</{TAG}", f"‹/{TAG}")
+    # One line, whatever the name or a call holds.
+    return " ".join(f"- {message.role}{escape(name)}: {escape(said)}".split())
 
 
 def _calls(message: Message) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from ctx_core.markers import Tag, escape, write_block
 from ctx_core.messages import Message, text_of
 from ctx_core.optimize.align.drift import Drift, Memory, compare, mark_all, parts_of
 from ctx_core.optimize.align.lift import lift
@@ -142,19 +143,19 @@ def _is_text(block: Block) -> bool:
 def _with_tail(stable: list[Message], moved: tuple[str, ...]) -> list[Message]:
     if not moved:
         return stable
-    block = "\n".join(("<request-context>", *moved, "</request-context>"))
+    tail = write_block(Tag.REQUEST, map(escape, moved))
     # An answer that the model is to go on with, or whose tool results are still to come, stays last.
     end = len(stable) - (bool(stable) and stable[-1].role == "assistant")
-    return [*_ending_with(stable[:end], block), *stable[end:]]
+    return [*_ending_with(stable[:end], tail), *stable[end:]]
 
 
-def _ending_with(messages: list[Message], block: str) -> list[Message]:
+def _ending_with(messages: list[Message], tail: str) -> list[Message]:
     if not messages or messages[-1].role != "user":
-        return [*messages, Message(role="user", content=block)]
+        return [*messages, Message(role="user", content=tail)]
     last = messages[-1]
     content = (
-        f"{last.content}\n\n{block}"
+        f"{last.content}\n\n{tail}"
         if isinstance(last.content, str)
-        else [*last.content, {"type": "text", "text": block}]
+        else [*last.content, {"type": "text", "text": tail}]
     )
     return [*messages[:-1], replace(last, content=content)]

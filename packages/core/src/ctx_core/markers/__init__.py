@@ -1,0 +1,33 @@
+"""Every mark that this package writes into a prompt, and the escaping that keeps content from forging one.
+
+Write a block with `write_block`, and put content into it through `escape`; put the text of a turn through `quote_lines` too.
+"""
+
+from ctx_core.markers.blocks import Tag, quote_lines, write_block
+from ctx_core.markers.escaping import escape, has_marker
+from ctx_core.markers.notes import (
+    HINT_LENGTH,
+    NOT_KEPT,
+    SHORTENED,
+    as_in_chunk,
+    hint,
+    omission_note,
+    page_of,
+    same_as_chunk,
+)
+
+__all__ = [
+    "HINT_LENGTH",
+    "NOT_KEPT",
+    "SHORTENED",
+    "Tag",
+    "as_in_chunk",
+    "escape",
+    "has_marker",
+    "hint",
+    "omission_note",
+    "page_of",
+    "quote_lines",
+    "same_as_chunk",
+    "write_block",
+]

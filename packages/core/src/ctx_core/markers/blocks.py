@@ -1,0 +1,32 @@
+"""The blocks that stand in a prompt, and how text is quoted in them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Tag(StrEnum):
+    """The names of the blocks that this package writes into a prompt."""
+
+    CONTEXT = "context"
+    EARLIER = "earlier-conversation-summary"
+    REHYDRATED = "rehydrated-context"
+    REQUEST = "request-context"
+    WORKING_SET = "working-set"
+
+
+def write_block(tag: Tag, lines: Iterable[str]) -> str:
+    """Return `lines` between the tags of a block. Content among them must have been escaped."""
+    return "\n".join((f"<{tag}>", *lines, f"</{tag}>"))
+
+
+def quote_lines(text: str, indent: str = "  ") -> str:
+    """Return `text` with every line but the first indented, so that none of them begins like an entry of its own.
+
+    Everything that `str.splitlines` takes for the end of a line becomes a plain line end.
+    """
+    return f"\n{indent}".join(text.splitlines())
