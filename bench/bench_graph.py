@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ctx_core import Bundle, Node, Relation, RelationClass, audit, render
-from ctx_core.graph.spine import find_spine
+from ctx_core.graph.explained_path import find_explained_path
 from ctx_core.testing.answers import planted_answers, site_graph
 from ctx_core.testing.graphs import chain
 
@@ -77,7 +77,7 @@ def look_alikes() -> None:
         for seed in range(20):
             for hops, branches in ((3, 1), (5, 3), (8, 5)):
                 hidden = chain(seed, hops=hops, branches=branches, **how)
-                ids = {relation.relation_id for relation in find_spine(hidden.bundle).relations}
+                ids = {relation.relation_id for relation in find_explained_path(hidden.bundle).relations}
                 found += [relation.relation_id in ids for relation in hidden.true_path]
                 for budget in (256, 512):
                     text = render(hidden.bundle, max_tokens=budget).text

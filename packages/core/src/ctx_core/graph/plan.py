@@ -16,8 +16,8 @@ from ctx_core.graph.tiers import Tier
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from ctx_core.graph.explained_path import ExplainedPath
     from ctx_core.graph.model import Bundle, Node, Relation
-    from ctx_core.graph.spine import Spine
     from ctx_core.graph.text import Style, Writer
 
 
@@ -26,7 +26,7 @@ class Order:
     """What is to be written: which bundle, along which spine, for which purpose, how deep, in which style."""
 
     bundle: Bundle
-    spine: Spine
+    spine: ExplainedPath
     mode: RehydrationMode
     tiers: Sequence[Tier]
     style: Style

@@ -10,8 +10,8 @@ from ctx_core.graph.salience import causal_density, is_explained
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from ctx_core.graph.explained_path import ExplainedPath
     from ctx_core.graph.model import Bundle, Relation
-    from ctx_core.graph.spine import Spine
     from ctx_core.tokens import TokenCounter
 
 # Above this many characters the raw text is counted on a sample: exact counting would cost more than rendering.
@@ -47,7 +47,7 @@ class Quality:
 
 def measure(
     bundle: Bundle,
-    spine: Spine,
+    spine: ExplainedPath,
     *,
     rendered_tokens: int,
     told: Collection[str],

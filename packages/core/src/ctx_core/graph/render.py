@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.errors import InvalidInput, NodeNotFound
 from ctx_core.graph.draft import fitting_draft, in_words
+from ctx_core.graph.explained_path import ExplainedPath, find_explained_path
 from ctx_core.graph.modes import Endpoint, RehydrationMode, resolve_mode
 from ctx_core.graph.plan import Order
 from ctx_core.graph.quality import Quality, measure
-from ctx_core.graph.spine import Spine, find_spine
 from ctx_core.graph.text import Head, Style
 from ctx_core.graph.tiers import Tier, tiers_until
 from ctx_core.telemetry import metric, span
@@ -69,7 +69,7 @@ class RenderedContext:
     notice: str
     aliases: Mapping[str, str] = field(repr=False)
     told: frozenset[str] = field(repr=False)
-    spine: Spine = field(repr=False)
+    spine: ExplainedPath = field(repr=False)
     bundle: Bundle = field(repr=False)
     max_tokens: int | None = None
     counter: TokenCounter = field(default_factory=TokenCounter, repr=False)
@@ -143,7 +143,7 @@ def render(
     choice = resolve_mode(mode, bundle, max_tokens=max_tokens, focus=focus, endpoint=endpoint)
     written = tiers[:2] if mode == RehydrationMode.RESUME_FOCUSED else tiers
     with span("ctx.graph.render"):
-        spine = find_spine(bundle, focus=focus)
+        spine = find_explained_path(bundle, focus=focus)
         order = Order(bundle=bundle, spine=spine, mode=choice.mode, tiers=written, style=style)
         draft, text = fitting_draft(order, max_tokens, counter)
         omitted = draft.omitted()

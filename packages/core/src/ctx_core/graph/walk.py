@@ -22,6 +22,8 @@ _DISCOUNT: Final = 0.9
 _NEXT_STEP: Final = 2.0
 _FIRST_STEP: Final = 3.0
 _SAME_ORIGIN: Final = 1.0
+# What ended or was refuted explains less than a bare relation that stands.
+_FALLEN: Final = 0.01
 _NONE: Final = -1
 
 
@@ -31,11 +33,16 @@ class Steps:
     Columns and not an object a step: 100,000 small objects cost more in garbage collection than in work.
     """
 
-    def __init__(self, relations: Sequence[Relation]) -> None:
+    def __init__(self, relations: Sequence[Relation], *, fallen: Collection[str] = ()) -> None:
         self.relations = relations
         self.sources = [relation.source_node_id for relation in relations]
         self.targets = [relation.target_node_id for relation in relations]
         self.strengths = [strength(relation) for relation in relations]
+        if fallen:
+            self.strengths = [
+                weight * _FALLEN if relation.relation_id in fallen else weight
+                for weight, relation in zip(self.strengths, relations, strict=True)
+            ]
         self.weakest_first = sorted(range(len(relations) - 1, -1, -1), key=self.strengths.__getitem__)
         causes = [relation.caused_by_node_id for relation in relations]
         decisions = [relation.decision_id and f"decision {relation.decision_id}" for relation in relations]
@@ -76,23 +83,23 @@ class Walk:
             yield step
             step = self._weaker[step]
 
-    def explore(self, start: str, *, goal: str | None = None, closed: Collection[str] = ()) -> list[int]:
+    def explore(self, start: str, *, closed: Collection[str] = ()) -> list[int]:
         """Work out what the best path from every step on is worth; return the steps that leave `start`.
 
-        With a goal, only steps on a path to it count. No path enters a closed node.
+        No path enters a closed node.
         """
         # One loop with all it needs at hand: it sees every relation, and is a third of the cost of a render.
         far, strengths, values, weaker = self.far, self.strengths, self._values, self._weaker
         best, detours = self._best, self._detours = {}, {}
         marked: dict[str, dict[_Mark, int]] = {}
         settled: list[int] = []
-        for node_id in self._finished(start, goal, closed):
+        for node_id in self._finished(start, closed):
             settled, top = [], _NONE
             step = self._strongest.get(node_id, _NONE)
             while step != _NONE:
                 end = far[step]
                 after = best.get(end)
-                if after is not None and (goal is None or after != _NONE or end == goal):
+                if after is not None:
                     worth = values[after]
                     if end in marked:
                         for column in self._wanted:
@@ -122,7 +129,7 @@ class Walk:
             step = self._detours.get(step, self._best[self.far[step]])
         return path
 
-    def _finished(self, start: str, goal: str | None, closed: Collection[str]) -> Iterator[str]:
+    def _finished(self, start: str, closed: Collection[str]) -> Iterator[str]:
         """Yield every node reached, after all that it leads to.
 
         Strong steps are walked first, so it is a weak one that closes a cycle.
@@ -140,7 +147,7 @@ class Walk:
                 node_id = far[step]
                 reached.add(node_id)
                 path.append(node_id)
-                ahead += weaker[step], _NONE if node_id == goal else strongest.get(node_id, _NONE)
+                ahead += weaker[step], strongest.get(node_id, _NONE)
 
     def _by_mark(self, steps: Iterable[int]) -> dict[_Mark, int]:
         """Return the best of some steps for each mark that they bear."""

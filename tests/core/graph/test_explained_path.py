@@ -1,12 +1,13 @@
 """The explained path is found among chains that look like it."""
 
+import crowds
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctx_core.graph.explained_path import find_explained_path
 from ctx_core.graph.model import Bundle, Node, Relation
 from ctx_core.graph.render import render
-from ctx_core.graph.spine import find_spine
 from ctx_core.graph.tiers import Tier
 from ctx_core.testing.graphs import bundles, chain
 
@@ -31,13 +32,13 @@ def graph(*edges, root="r"):
 
 
 def path(bundle, **how):
-    return [f"{r.source_node_id}>{r.target_node_id}" for r in find_spine(bundle, **how).relations]
+    return [f"{r.source_node_id}>{r.target_node_id}" for r in find_explained_path(bundle, **how).relations]
 
 
 @given(bundles(), st.data())
 def test_a_spine_is_connected_repeats_nothing_and_passes_the_focus(bundle, data):
     focus = data.draw(st.none() | st.sampled_from(sorted(bundle.nodes_by_id)))
-    spine = find_spine(bundle, focus=focus)
+    spine = find_explained_path(bundle, focus=focus)
     reached = {bundle.root_node_id, focus or bundle.root_node_id}
     for relation in spine.relations:
         ends = {relation.source_node_id, relation.target_node_id}
@@ -73,7 +74,7 @@ def test_self_loops_are_no_steps():
 
 
 def test_of_parallel_relations_the_explained_one_is_taken():
-    spine = find_spine(graph(("r", "a", "causal", None), ("r", "a", "structural", "the switch stuck")))
+    spine = find_explained_path(graph(("r", "a", "causal", None), ("r", "a", "structural", "the switch stuck")))
     assert [relation.rationale for relation in spine.relations] == ["the switch stuck"]
 
 
@@ -151,17 +152,19 @@ def test_a_focus_that_no_path_reaches_is_told_beside_the_spine():
     assert "The far one" in render(lonely, focus="x").tiers[Tier.L1]
 
 
-def test_doubted_relations_count_less():
+def test_a_doubted_relation_comes_after_its_equal_and_before_a_weaker_class():
     edges = [
-        ("r", "a", "causal", "rumour", {"confidence": "low"}),
+        ("r", "a", "evidential", "rumour", {"confidence": "low"}),
         ("r", "b", "evidential", "seen", {"confidence": 0.9}),
+        ("r", "c", "causal", "heard", {"confidence": "low"}),
     ]
-    assert path(graph(*edges))[0] == "r>b"
+    assert path(graph(*edges)) == ["r>c", "r>b", "r>a"]
 
 
-def test_a_deep_chain_needs_no_recursion():
-    edges = [(f"n{n}" if n else "r", f"n{n + 1}", "structural", None) for n in range(5000)]
-    assert len(path(graph(*edges))) == 5000
+def test_a_deep_chain_needs_no_recursion_and_ends_though_nothing_numbers_it():
+    edges = [(f"n{n}" if n else "r", f"n{n + 1}", "causal", f"why {n}") for n in range(5000)]
+    assert path(graph(*edges)) == ["r>n1", *(f"n{n}>n{n + 1}" for n in range(1, 20))]
+    assert len(path(graph(*edges), focus="n4000")) >= 4000
 
 
 @pytest.mark.parametrize(
@@ -181,7 +184,7 @@ def test_the_true_chain_is_found_among_look_alikes(how, floor):
     for seed in range(6):
         for hops, branches in ((3, 1), (5, 3), (8, 5)):
             hidden = chain(seed, hops=hops, branches=branches, **how)
-            ids = {relation.relation_id for relation in find_spine(hidden.bundle).relations}
+            ids = {relation.relation_id for relation in find_explained_path(hidden.bundle).relations}
             found += sum(relation.relation_id in ids for relation in hidden.true_path)
             total += hops
     assert found / total >= floor
@@ -194,3 +197,49 @@ def test_a_step_of_the_spine_outlives_everything_beside_it(bundle, budget):
     on_path = {relation.relation_id for relation in shown.spine.relations}
     if set(lines) - on_path:
         assert on_path <= set(lines)
+
+
+@pytest.mark.parametrize("kind", crowds.KINDS)
+def test_the_numbered_story_outweighs_any_crowd_that_carries_more(kind):
+    found = total = 0
+    for seed in range(4):
+        for hops, count in ((4, 60), (8, 120)):
+            bundle, story = crowds.crowd(kind, seed, hops=hops, count=count)
+            text = render(bundle, max_tokens=64 * hops).text
+            found += sum(relation.rationale in text for relation in story)
+            total += hops
+    assert found / total >= 0.95
+
+
+@pytest.mark.parametrize("kind", crowds.KINDS)
+def test_a_focus_at_the_end_of_the_story_brings_the_story(kind):
+    bundle, story = crowds.crowd(kind, 0)
+    end = story[-1].source_node_id if kind.startswith("causes") else story[-1].target_node_id
+    ids = {relation.relation_id for relation in find_explained_path(bundle, focus=end).relations}
+    assert sum(relation.relation_id in ids for relation in story) >= 5
+
+
+def test_numbers_in_a_row_come_in_the_order_of_the_author():
+    edges = [(f"n{n}" if n else "r", f"n{n + 1}", "structural", f"why {n}", {"sequence": n}) for n in range(5)]
+    assert path(graph(*reversed(edges))) == ["r>n1", "n1>n2", "n2>n3", "n3>n4", "n4>n5"]
+
+
+def test_numbers_that_lead_to_the_root_are_followed_from_it():
+    edges = [("b", "a", "causal", "mid", {"sequence": 2}), ("a", "r", "causal", "last", {"sequence": 3})]
+    assert path(graph(*edges, ("c", "b", "causal", "first", {"sequence": 1}))) == ["a>r", "b>a", "c>b"]
+
+
+def test_a_number_by_itself_is_no_story():
+    edges = [
+        ("r", "a", "structural", None, {"sequence": 7}),
+        ("a", "b", "structural", None, {"sequence": 3}),
+        ("r", "c", "causal", "the switch stuck"),
+    ]
+    assert path(graph(*edges))[0] == "r>c"
+
+
+def test_a_story_goes_on_over_a_step_that_was_left_unnumbered():
+    edges = [(f"n{n}" if n else "r", f"n{n + 1}", "causal", f"why {n}", {"sequence": n}) for n in range(6) if n != 4]
+    hole = [("n4", "n5", "causal", "why 4")]
+    aside = [("n6", "x", "causal", "aside", {"method": "log", "evidence": "trace"})]
+    assert path(graph(*edges, *hole, *aside))[-1] == "n5>n6"
