@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
@@ -64,9 +65,16 @@ class RehydrationMemoryBlock(BaseMemoryBlock[str]):
         waiting, self._waiting = [*self._waiting, *messages], []
         try:
             while waiting:
-                session = waiting[0].additional_kwargs.get("session_id")
-                self.archive.append(self.user_id, to_turns(waiting[:1], session_id=session), session_id=session)
-                waiting.pop(0)
+                session = _session_of(waiting[0])
+                _, of_session = next(groupby(waiting, key=_session_of))
+                run = list(of_session)
+                # All of a session at once: a history that is handed over again is known by its run of messages.
+                self.archive.append(self.user_id, to_turns(run, session_id=session), session_id=session)
+                del waiting[: len(run)]
         except Exception as error:  # noqa: BLE001 - a failing store never fails the chat
             telemetry.degraded("llamaindex_ctx.memory", error)
             self._waiting = [*waiting, *self._waiting]
+
+
+def _session_of(message: ChatMessage) -> str | None:
+    return message.additional_kwargs.get("session_id")

@@ -14,7 +14,7 @@ from ctx_core import telemetry
 from ctx_core.engine.report import MessageReport, Prepared, Report
 from ctx_core.messages import Message, message_tokens
 from ctx_core.optimize.optimizer import MIN_BUDGET
-from ctx_core.rehydrate.archive import Turn
+from ctx_core.rehydrate.identity import identify
 from ctx_core.rehydrate.summary import without_notes
 
 if TYPE_CHECKING:
@@ -148,7 +148,8 @@ class Preparation:
             evicted = self.engine.evictor.evict(self.messages, max_tokens=self._room())
         leaving = [self.rows[at] for at in evicted.positions]
         if leaving and self.request.user_id is not None:
-            turns = [Turn.of(row.given, session_id=self.request.session_id) for row in leaving]
+            said = identify((row.given for row in self.rows), session_id=self.request.session_id)
+            turns = [said[at] for at in evicted.positions]
             self.engine.archive.append(self.request.user_id, turns, session_id=self.request.session_id)
         elif leaving:
             self.warnings.append(

@@ -10,6 +10,7 @@ from itertools import count
 from threading import Lock
 from time import time
 from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import uuid4
 
 from ctx_core import telemetry
 from ctx_core.embeddings.minilm import MiniLmEmbedder
@@ -22,7 +23,7 @@ from ctx_core.rehydrate.lexical import is_blank
 from ctx_core.rehydrate.query import read_query
 from ctx_core.rehydrate.ranking import rank
 from ctx_core.rehydrate.shelf import Shelf
-from ctx_core.rehydrate.turns import ScoredTurn, Turn, as_time, numbered
+from ctx_core.rehydrate.turns import ScoredTurn, Turn, as_time
 from ctx_core.rehydrate.vectorizer import Vectorizer
 
 if TYPE_CHECKING:
@@ -123,18 +124,28 @@ class Archive:
     ) -> int:
         """Keep `turns` for a user, oldest first; return how many were new. Those that are here already stay as they are.
 
+        A turn is known by its id. Turns without one are known by their place in the conversation: a history handed over again
+        is kept once, the same short answer to two questions twice (see `ctx_core.rehydrate.identity`).
+
         Whatever the store raises is raised, and `StoreUnavailable` if it does not answer: then none of `turns` counts as kept,
         and they are to be given again. Should the store have written them after all, that shows none of them twice.
         """
         shelf = self._shelf(user_id)
-        given = numbered(Turn.of(turn, session_id=session_id) for turn in turns)
+        given = [Turn.of(turn, session_id=session_id) for turn in turns]
         with shelf.lock:
-            new = tuple(turn for turn in given if not shelf.index.holds(turn))
+            new = tuple(shelf.index.unknown(given))
         if not new:
             return 0
-        archived = Archived(turns=new, evicted_at_ms=int(self._clock() * 1000), user_id=user_id)
+        asked = tuple((turn.session_id, turn.id) for turn in new)
+        attempt = shelf.unanswered.pop(asked, None) or uuid4().hex
+        stamp = int(self._clock() * 1000)
+        archived = Archived(turns=new, evicted_at_ms=stamp, user_id=user_id, attempt=attempt)
         data = encode(archived, session_id=session_id, summary=summary)
-        key = within(self._timeout, lambda: self._put(self._folder(user_id), archived.evicted_at_ms, data))
+        try:
+            key = within(self._timeout, lambda: self._put(self._folder(user_id), stamp, data))
+        except BaseException:
+            shelf.remember_unanswered(asked, attempt)
+            raise
         with shelf.lock:
             shelf.put(key, archived)
             small = shelf.small(SMALL_TURNS)
@@ -242,6 +253,7 @@ class Archive:
         return self._compact(shelf, at_least=2)
 
     def _compact(self, shelf: Shelf, *, at_least: int) -> int:
+        shelf.refresh()  # what another process wrote in between decides which turn is which
         return compact(self.blobs, shelf, vectorizer=self._vectorizer, at_least=at_least)
 
     def export(self, user_id: str) -> list[Turn]:

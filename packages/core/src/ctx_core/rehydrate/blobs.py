@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
 from ctx_core.errors import InvalidInput, StoreCorrupt
-from ctx_core.rehydrate.turns import Turn, numbered, turn_from_json, turn_to_json
+from ctx_core.rehydrate.turns import Turn, turn_from_json, turn_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,11 +92,13 @@ class Archived:
         turns: The turns, oldest first.
         evicted_at_ms: When they left the window, in milliseconds since 1970; 0 if unknown.
         user_id: Whose they are; None in archives that others wrote.
+        attempt: Names the call that wrote them, so that a write whose answer was lost and its repetition count once.
     """
 
     turns: tuple[Turn, ...]
     evicted_at_ms: int
     user_id: str | None = None
+    attempt: str | None = None
 
 
 def encode(archived: Archived, *, session_id: str | None = None, summary: str | None = None) -> bytes:
@@ -106,6 +108,7 @@ def encode(archived: Archived, *, session_id: str | None = None, summary: str | 
         "messages": [turn_to_json(turn) for turn in archived.turns],
         "evictedAt": archived.evicted_at_ms,
         "userId": archived.user_id,
+        "attempt": archived.attempt,
         "sessionId": session_id,
         "summary": summary,
     }
@@ -125,7 +128,8 @@ def decode(key: str, data: bytes) -> Archived:
     session = document.get("sessionId")
     evicted_at = document.get("evictedAt")
     return Archived(
-        turns=tuple(numbered(turn_from_json(raw, session_id=session) for raw in messages if isinstance(raw, dict))),
+        turns=tuple(turn_from_json(raw, session_id=session) for raw in messages if isinstance(raw, dict)),
         evicted_at_ms=int(evicted_at) if isinstance(evicted_at, int | float) else stamp_of(key)[0],
         user_id=document.get("userId"),
+        attempt=document.get("attempt"),
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from math import log1p
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.rehydrate.identity import Talk
 from ctx_core.rehydrate.lexical import Bm25, is_blank, words
 from ctx_core.rehydrate.vectors import VectorTable
 from ctx_core.rehydrate.views import View
@@ -55,6 +57,8 @@ class TurnIndex:
         self.words = Bm25()
         self.speakers: set[str] = set()
         self.vectors: VectorTable | None = None
+        self._talks: defaultdict[str | None, Talk] = defaultdict(Talk)
+        self._attempts: set[str] = set()
         self._seen: set[tuple[str | None, str, str]] = set()
         self._latest: dict[str | None, int] = {}
         self._substance: list[float] = []
@@ -65,14 +69,46 @@ class TurnIndex:
 
     def add(self, archived: Archived) -> list[int]:
         """Add the turns of a blob that are not here yet; return the position of every turn of the blob, -1 for a repeat."""
+        if archived.attempt is not None:
+            if archived.attempt in self._attempts:  # its answer was lost, and it was given again
+                return [-1] * len(archived.turns)
+            self._attempts.add(archived.attempt)
+        digests = [turn.digest() for turn in archived.turns]
+        known = self._known(archived.turns, digests)
+        for session, run in _unnamed_runs(archived.turns).items():
+            self._talks[session].skip([digests[at] for at in run])
         places: list[int] = []
-        for turn in archived.turns:
-            mark = (turn.session_id, turn.id, turn.digest())
-            places.append(-1 if mark in self._seen else self._append(turn, archived.evicted_at_ms))
-            self._seen.add(mark)
+        for at, (turn, digest) in enumerate(zip(archived.turns, digests, strict=True)):
+            if at in known or (turn.session_id, turn.id, digest) in self._seen:
+                places.append(-1)
+                continue
+            placed = self._talks[turn.session_id].add(turn, digest)
+            self._seen.add((placed.session_id, placed.id, digest))
+            places.append(self._append(placed, archived.evicted_at_ms))
         if self.vectors is not None:
             self.vectors.extend(len(self.entries) - len(self.vectors))
         return places
+
+    def unknown(self, turns: Sequence[Turn]) -> list[Turn]:
+        """Return those of `turns` that are not here; where others of them are, the rest is named by its place."""
+        digests = [turn.digest() for turn in turns]
+        known = self._known(turns, digests)
+        if not known:
+            return list(turns)
+        ahead = {session: self._talks[session].ahead() for session in {turn.session_id for turn in turns}}
+        return [
+            ahead[turn.session_id].place(turn, digest)
+            for at, (turn, digest) in enumerate(zip(turns, digests, strict=True))
+            if at not in known
+        ]
+
+    def _known(self, turns: Sequence[Turn], digests: Sequence[str]) -> set[int]:
+        """Return which of `turns` are here: by their ids, or as a conversation that was handed over again."""
+        known = {at for at, turn in enumerate(turns) if (turn.session_id, turn.id, digests[at]) in self._seen}
+        for session, run in _unnamed_runs(turns).items():
+            length, _ = self._talks[session].known([digests[at] for at in run])
+            known.update(run[:length])
+        return known
 
     def _append(self, turn: Turn, evicted_at_ms: int) -> int:
         at = len(self.entries)
@@ -114,18 +150,29 @@ class TurnIndex:
         return set(sessions[max(first, 1) - 1 : last])
 
     def companions(self, at: int, *, with_answers: bool) -> list[int]:
-        """Return the turns that belong to one: the call of a result and all its results, and the answer or question beside it."""
+        """Return the turns that belong to one: the call of a result and all its results, and the answer or question beside it.
+
+        Between user and assistant the position tells which is which, whatever the punctuation: what the assistant says answers
+        what the user said before it. Among people only a question mark does.
+        """
         found: set[int] = set()
         call = self._call_of(at)
         if call is not None:
             found = {call, *self._results_of(call)}
         elif with_answers:
-            before, after = self.before[at], self.after[at]
-            if self.entries[at].asks and after is not None:
-                found = {after}
-            elif before is not None and self.entries[before].asks:
-                found = {before}
+            found = {i for i in (self._answer_to(at), self._question_of(at)) if i is not None}
         return sorted(found - {at})
+
+    def _answer_to(self, at: int) -> int | None:
+        after = self.after[at]
+        if after is None or self.entries[after].turn.tool_calls:
+            return None
+        asked, answered = self.entries[at], self.entries[after]
+        return after if asked.asks or (asked.turn.role, answered.turn.role) == ("user", "assistant") else None
+
+    def _question_of(self, at: int) -> int | None:
+        before = self.before[at]
+        return before if before is not None and self._answer_to(before) == at else None
 
     def _call_of(self, at: int) -> int | None:
         turn = self.entries[at].turn
@@ -150,10 +197,6 @@ class TurnIndex:
             at = self.after[at]
         return found
 
-    def holds(self, turn: Turn) -> bool:
-        """Say whether this very turn is here."""
-        return (turn.session_id, turn.id, turn.digest()) in self._seen
-
     def set_vectors(self, places: Sequence[int], vectors: Sequence[Row]) -> None:
         """Give the turns at `places` their vectors; all of one index have one length."""
         if not vectors:
@@ -169,3 +212,12 @@ class TurnIndex:
 def _asks(text: str) -> bool:
     """Say whether a turn ends with a question; a caption in brackets behind it does not count."""
     return _CAPTION.sub("", text).rstrip().endswith(("?", "？"))
+
+
+def _unnamed_runs(turns: Sequence[Turn]) -> dict[str | None, list[int]]:
+    """Return which turns without an id each conversation has, in order."""
+    runs: defaultdict[str | None, list[int]] = defaultdict(list)
+    for at, turn in enumerate(turns):
+        if turn.is_unnamed:
+            runs[turn.session_id].append(at)
+    return runs

@@ -12,7 +12,9 @@ from ctx_core import telemetry
 from ctx_core.errors import InvalidInput
 from ctx_core.messages import Message, as_messages
 from ctx_core.rehydrate.concurrent import within
+from ctx_core.rehydrate.identity import identify
 from ctx_core.rehydrate.inject import Placement, inject, render_block, without_block
+from ctx_core.rehydrate.lexical import words
 from ctx_core.rehydrate.pairs import result_ids
 from ctx_core.rehydrate.summary import without_notes
 from ctx_core.rehydrate.triggers import TriggerDetector, TriggerMode
@@ -29,6 +31,8 @@ Metrics: TypeAlias = "dict[str, float | str | list[float]]"
 
 # Without a vector, or without a floor of one's own, a turn qualifies that holds this share of the query's weight in words.
 _LEXICAL_FLOOR: Final = 0.4
+# Words (stop words apart) from which on a message is taken for the only one of its text.
+_SAID_ONCE: Final = 3
 # Hits are ranked by more than their cosine, so that some of the first ones may not qualify.
 _CANDIDATES: Final = 3
 
@@ -202,9 +206,13 @@ def _last_asked(messages: Sequence[Message]) -> str:
 
 
 def _live(window: Sequence[Message]) -> Callable[[Turn], bool]:
-    """Return what says whether a turn still stands in the window."""
-    ids = {message.id for message in window if message.id}
-    said = {(message.role, message.text) for message in window}
+    """Return what says whether a turn still stands in the window.
+
+    Ids decide, those of the host and those that `identify` gives. What the host named in the archive and not in the window, or
+    the other way round, is known by its words, if these are more than a short reply, which is said more than once.
+    """
+    ids = {turn.id for turn in identify(window)}
+    said = {(message.role, message.text) for message in window if len(words(message.text)) >= _SAID_ONCE}
     return lambda turn: turn.id in ids or (turn.role, turn.text) in said
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _MOST_LISTINGS: Final = 3
+# Writes that failed and may have been done after all; they are given again soon or never.
+_MOST_UNANSWERED: Final = 64
 
 
 @dataclass(slots=True)
@@ -46,6 +48,7 @@ class Shelf:
         self.lock = RLock()
         self.index = TurnIndex()
         self.deleted = False
+        self.unanswered: dict[tuple[tuple[str | None, str], ...], str] = {}
         self._store = store
         self._folder = folder
         self.user_id = user_id
@@ -112,6 +115,12 @@ class Shelf:
     def _mine(self, key: str, data: bytes) -> Archived | None:
         archived = decode(key, data)
         return archived if archived.user_id in (None, self.user_id) else None
+
+    def remember_unanswered(self, turns: tuple[tuple[str | None, str], ...], attempt: str) -> None:
+        """Note that a write may or may not have been done, so that its repetition bears the same name."""
+        self.unanswered[turns] = attempt
+        while len(self.unanswered) > _MOST_UNANSWERED:
+            del self.unanswered[next(iter(self.unanswered))]
 
     def put(self, key: str, archived: Archived) -> None:
         """Index a blob that was just written."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ctx_core.messages import Content, Message, ToolCall, as_message, as_tool_call, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 _FROM_CONTENT: Final = "sha256:"
 
@@ -24,7 +23,7 @@ class Turn:
     Args:
         role: `system`, `developer`, `user`, `assistant` or `tool`.
         content: Text, or content blocks exactly as the host has them; None counts as no text.
-        id: The host's id; empty takes one from the content, so that storing the same turn twice keeps it once.
+        id: The host's id. Empty marks a turn without one: the archive tells such turns apart by their place in the conversation.
         name: Who speaks, where that is more than the role.
         created_at: When it was said. Without a zone it counts as UTC; ISO text and seconds since 1970 are read too, and
             what is no time at all counts as undated.
@@ -51,6 +50,11 @@ class Turn:
         object.__setattr__(self, "created_at", as_time(self.created_at))
         if not self.id:
             object.__setattr__(self, "id", f"{_FROM_CONTENT}{self.digest()}")
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether the host gave no id, so that only the place in the conversation says which turn it is."""
+        return self.id.startswith(_FROM_CONTENT)
 
     @property
     def text(self) -> str:
@@ -101,16 +105,6 @@ class ScoredTurn:
     dated: bool = False
     position: int = 0
     beside: tuple[tuple[int, Turn], ...] = ()
-
-
-def numbered(turns: Iterable[Turn]) -> list[Turn]:
-    """Return `turns` with repeats told apart, where their ids come from their content: who says `ok` twice said it twice."""
-    seen: Counter[str] = Counter()
-    out: list[Turn] = []
-    for turn in turns:
-        seen[turn.id] += turn.id.startswith(_FROM_CONTENT)
-        out.append(replace(turn, id=f"{turn.id}#{seen[turn.id]}") if seen[turn.id] > 1 else turn)
-    return out
 
 
 def as_time(value: Any) -> datetime | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ctx_core import telemetry
 from ctx_core.messages import Message, message_tokens
 from ctx_core.optimize.optimizer import MIN_BUDGET
+from ctx_core.rehydrate.identity import identify
 from ctx_core.rehydrate.summary import without_notes
 from langchain_ctx.messages import all_to_core, all_to_host
 from langchain_ctx.updates import channel_update
@@ -77,7 +78,8 @@ class Window:
             return given
         window = evictor.evict(shrunk, max_tokens=int(room * self.low_water))
         gone = {id(message.source) for message in window.evicted}
-        turns = _said(message for message in given if id(message.source) in gone)
+        said = _said(given)
+        turns = [turn for turn, one in zip(identify(said), said, strict=True) if id(one.source) in gone]
         self.engine.archive.append(owner, turns, session_id=session_id)
         return window.messages
 
