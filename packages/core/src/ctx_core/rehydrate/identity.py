@@ -43,7 +43,7 @@ class Numbering:
     def ahead(self) -> Numbering:
         """Return what numbers the turns that come next and leaves this one as it is; it lasts until this one goes on."""
         numbering = Numbering()
-        numbering._previous, numbering._before = self._previous, self._times  # noqa: SLF001 - of the same class
+        numbering._previous, numbering._before = self._previous, self._times
         return numbering
 
     def place(self, turn: Turn, digest: str) -> Turn:
