@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from ctx_core.errors import InvalidInput
+from ctx_core.media import bill_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from collections.abc import Set as AbstractSet
     from datetime import datetime
 
     from ctx_core.tokens import TokenCounter
@@ -19,7 +21,7 @@ Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 Block: TypeAlias = "str | Mapping[str, Any]"
 Content: TypeAlias = "str | Sequence[Block]"
 
-_MEDIA = frozenset(("image", "image_url", "input_image", "audio", "input_audio", "video", "file", "document", "media"))
+_CALLS = frozenset(("tool_use", "tool_call", "function_call"))
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "function": "tool", "chatbot": "assistant"}
 
 
@@ -41,6 +43,7 @@ class Message:
         content: Text, or a list of content blocks (text, image, thinking, …) exactly as the host has it.
         tool_calls: Calls an assistant message makes; mappings in OpenAI's, LangChain's or Anthropic's form are accepted.
         tool_call_id: The call that a `tool` message answers.
+        verbatim: Never shortened: what goes to people, what was asked for whole.
         source: The host's own object; carried along untouched and not compared.
     """
 
@@ -51,6 +54,7 @@ class Message:
     created_at: datetime | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    verbatim: bool = field(default=False, compare=False)
     source: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -138,35 +142,68 @@ def _block_text(block: Block) -> str | None:
     return text if block.get("type") in ("text", "input_text", "output_text", None) and isinstance(text, str) else None
 
 
+# Where blocks that are no text blocks hold text: documents, search results, results of tools.
+_TEXTS_IN: Final[Mapping[str, tuple[str, ...]]] = {
+    "document": ("source",),
+    "search_result": ("content",),
+    "tool_result": ("content",),
+    "content": ("content",),
+    "text-plain": ("text",),
+    "function_call_output": ("output",),
+}
+
+
 def _map_block(block: Block, transform: Callable[[str], str]) -> Block:
     text = _block_text(block)
     if text is None:
-        return block
+        return block if isinstance(block, str) else _map_inside(block, transform)
     changed = transform(text)
     if changed == text:
         return block
     return changed if isinstance(block, str) else {**block, "text": changed}
 
 
+def _map_inside(block: Mapping[str, Any], transform: Callable[[str], str]) -> Mapping[str, Any]:
+    type_ = str(block.get("type"))
+    if type_ == "text" and isinstance(block.get("data"), str):  # the source of a document
+        keys: tuple[str, ...] = ("data",)
+    else:
+        keys = _TEXTS_IN.get(type_, ())
+    changed: dict[str, Any] = {}
+    for key in keys:
+        value = block.get(key)
+        if isinstance(value, str):
+            changed[key] = transform(value)
+        elif isinstance(value, Mapping):
+            changed[key] = _map_block(value, transform)
+        elif isinstance(value, Sequence):
+            changed[key] = [_map_block(item, transform) for item in value]
+    return block if all(changed[key] == block[key] for key in changed) else {**block, **changed}
+
+
 # Chat formats add about four tokens a message for its role and delimiters (OpenAI's cookbook on counting tokens).
 _MESSAGE_OVERHEAD = 4
-# Providers bill an image by its size, not by its base64 text; this is a middle value (OpenAI low detail 85, Anthropic up to 1,600).
-_MEDIA_TOKENS = 765
 
 
 def message_tokens(message: Message, counter: TokenCounter) -> int:
     """Count the tokens a message takes in a prompt: text, tool calls, blocks, and the format's own overhead."""
-    calls = sum(counter.count(call.name) + counter.count(call.arguments) + 3 for call in message.tool_calls)
-    name = counter.count(message.name) + 1 if message.name else 0
+    tokens = _MESSAGE_OVERHEAD + (counter.count(message.name) + 1 if message.name else 0)
+    tokens += sum(counter.count(call.name) + counter.count(call.arguments) + 3 for call in message.tool_calls)
     if isinstance(message.content, str):
-        return _MESSAGE_OVERHEAD + calls + name + counter.count(message.content)
-    return _MESSAGE_OVERHEAD + calls + name + sum(_block_tokens(block, counter) for block in message.content)
+        return tokens + counter.count(message.content)
+    # Hosts write a call into the content and beside it; it is sent once.
+    called = {call.id for call in message.tool_calls if call.id}
+    return tokens + sum(_block_tokens(block, counter, called) for block in message.content)
 
 
-def _block_tokens(block: Block, counter: TokenCounter) -> int:
+def _block_tokens(block: Block, counter: TokenCounter, called: AbstractSet[str]) -> int:
     text = _block_text(block)
     if text is not None:
         return counter.count(text)
-    if not isinstance(block, Mapping) or block.get("type") in _MEDIA:
-        return _MEDIA_TOKENS
-    return counter.count(json.dumps(block, ensure_ascii=False, default=str))
+    if not isinstance(block, Mapping):
+        return 0
+    if str(block.get("type")) in _CALLS:
+        is_beside = str(block.get("call_id") or block.get("id")) in called
+        return 0 if is_beside else counter.count(json.dumps(block, ensure_ascii=False, default=str))
+    bill = bill_of(block)
+    return bill.tokens + counter.count(bill.text)

@@ -112,7 +112,7 @@ class Preparation:
     def _optimized(self, row: _Row, limit: int, tool: str | None) -> _Row:
         engine, given = self.engine, row.given
         retrieval = engine.optimizer.retrieval_tool
-        if given.role not in ("tool", "user") or (retrieval and retrieval in (tool, given.name)):
+        if given.verbatim or given.role not in ("tool", "user") or (retrieval and retrieval in (tool, given.name)):
             return row
         if given.role == "user" and (_is_noted(given) or message_tokens(given, engine.counter) <= limit):
             return row

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ctx_core import telemetry
 from ctx_core.errors import InvalidInput
 from ctx_core.messages import Message, as_messages, message_tokens
+from ctx_core.provider_rules import thinking_opener
 from ctx_core.rehydrate.pairs import groups_of, result_ids
 from ctx_core.rehydrate.summary import Note, attach, note_on, without_notes
 from ctx_core.rehydrate.windows import context_tokens
@@ -181,7 +182,9 @@ def _lift_notes(messages: Sequence[Message]) -> tuple[list[Message], list[int], 
 def _protected(window: Sequence[Message], keep_recent: int) -> set[int]:
     asked = [at for at, message in enumerate(window) if message.role == "user" and not result_ids(message)]
     system = (at for at, message in enumerate(window) if message.role in _SYSTEM)
-    return {*system, *asked[:1], *asked[-1:], *range(max(0, len(window) - keep_recent), len(window))}
+    opener = thinking_opener(window)
+    opening = () if opener is None else (opener,)
+    return {*system, *asked[:1], *asked[-1:], *opening, *range(max(0, len(window) - keep_recent), len(window))}
 
 
 def _close_gaps(
@@ -205,11 +208,16 @@ def _with_notes(
     out: list[Message] = []
     texts: list[str] = []
     before_next: list[str] = []
+    opener = thinking_opener(window)
     for at, message in enumerate(window):
         if at in gaps:
             note = note_on(window[i] for i in gaps[at])
             texts.append((note if texts else earlier + note).render(room * len(gaps[at]) // len(leaving)))
-            before_next += _place(texts[-1], out, _next_talk(window, leaving, at))
+            if opener is not None and at > opener and (asked := _asked_in(out)) is not None:
+                # Nobody may speak up within the turn, so the note stands with what the user asked.
+                out[asked] = attach(texts[-1], out[asked], before=False)
+            else:
+                before_next += _place(texts[-1], out, _next_talk(window, leaving, at))
         if at in leaving:
             continue
         if message.role not in _SYSTEM:
@@ -236,6 +244,10 @@ def _gaps(window: Sequence[Message], leaving: set[int]) -> dict[int, list[int]]:
 def _next_talk(window: Sequence[Message], leaving: set[int], start: int) -> Message | None:
     later = range(start, len(window))
     return next((window[at] for at in later if at not in leaving and window[at].role not in _SYSTEM), None)
+
+
+def _asked_in(messages: Sequence[Message]) -> int | None:
+    return next((at for at in reversed(range(len(messages))) if messages[at].role == "user"), None)
 
 
 def _place(note: str, out: list[Message], following: Message | None) -> list[str]:

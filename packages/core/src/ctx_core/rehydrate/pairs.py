@@ -1,4 +1,4 @@
-"""Which messages belong together: a tool call and all its results, wherever the host writes them."""
+"""Which messages belong together, by the rules of the providers; and tool calls with their results, put right."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ctx_core.messages import Block, Content, Message, as_messages
-
-_CALL_BLOCKS: Final = frozenset(("tool_use", "tool_call", "function_call", "server_tool_use", "toolUse"))
-_RESULT_BLOCKS: Final = frozenset(("tool_result", "function_call_output", "server_tool_result", "toolResult"))
-_RESULT_IDS: Final = ("tool_use_id", "tool_call_id", "call_id", "toolUseId")
-_CALL_IDS: Final = ("call_id", "id", "toolUseId")
+from ctx_core.provider_rules import CALLS, RESULTS, ids_in, is_unfinished, needed_ids, server_call_ids
 
 MISSING_RESULT: Final = "[no result was recorded for this call]"
 """What stands in for a result that `repair_tool_pairs` could not find."""
@@ -26,51 +22,62 @@ def blocks_of(content: Content) -> Iterator[Mapping[str, Any]]:
 
 def call_ids(message: Message) -> list[str]:
     """Return the ids of the calls a message makes, in its tool calls or in its content blocks."""
-    ids = [call.id for call in message.tool_calls]
-    ids += (_id_in(block, _CALL_IDS) for block in blocks_of(message.content) if block.get("type") in _CALL_BLOCKS)
-    return list(dict.fromkeys(ids))
+    return list(dict.fromkeys([*(call.id for call in message.tool_calls), *ids_in(message.content, CALLS)]))
 
 
 def result_ids(message: Message) -> list[str]:
     """Return the ids of the calls a message answers, as a tool message or in its content blocks."""
     ids = [message.tool_call_id or ""] if message.role == "tool" else []
-    ids += (_id_in(block, _RESULT_IDS) for block in blocks_of(message.content) if block.get("type") in _RESULT_BLOCKS)
-    return list(dict.fromkeys(ids))
-
-
-def _id_in(block: Mapping[str, Any], keys: Sequence[str]) -> str:
-    return next((str(block[key]) for key in keys if block.get(key)), "")
+    return list(dict.fromkeys([*ids, *ids_in(message.content, RESULTS)]))
 
 
 def groups_of(messages: Sequence[Message]) -> list[list[int]]:
-    """Cut `messages` into groups of positions that must stay or leave together, oldest first.
+    """Cut `messages` into groups of positions that must stay or leave together, oldest first; see `provider_rules`.
 
     A result belongs to the latest earlier call of its id, since some providers number calls afresh at each turn. A result
     that names no call belongs to the latest message that called anything.
     """
-    group_at: list[int] = []
-    groups: list[list[int]] = []
+    groups = _Groups()
     caller: dict[str, int] = {}
     latest: int | None = None
+    unfinished: int | None = None
     for at, message in enumerate(messages):
-        callers = [caller.get(ref, latest if not ref else None) for ref in result_ids(message)]
-        homes = sorted({group_at[i] for i in callers if i is not None})
-        if homes:
-            home = homes[0]
-            for other in homes[1:]:  # one message answers calls of two others
-                for i in groups[other]:
-                    group_at[i] = home
-                groups[home] += groups[other]
-                groups[other] = []
-        else:
-            home = len(groups)
-            groups.append([])
-        groups[home].append(at)
-        group_at.append(home)
+        homes = [caller.get(ref, latest if not ref else None) for ref in result_ids(message)]
+        homes += [caller.get(ref) for ref in needed_ids(message)]
+        if message.role == "assistant":
+            homes.append(unfinished)
+            unfinished = at if is_unfinished(message) else None
+        groups.add(at, [home for home in homes if home is not None])
         if ids := call_ids(message):
             latest = at
-            caller |= dict.fromkeys(ids, at)
-    return [sorted(group) for group in groups if group]
+        caller |= dict.fromkeys((*ids, *server_call_ids(message)), at)
+    return groups.all()
+
+
+class _Groups:
+    """Positions in groups that grow together."""
+
+    def __init__(self) -> None:
+        self._group_at: list[int] = []
+        self._groups: list[list[int]] = []
+
+    def add(self, at: int, homes: Sequence[int]) -> None:
+        """Put a position where `homes` are, all of which are one group then; into a group of its own if there are none."""
+        found = sorted({self._group_at[home] for home in homes})
+        home = found[0] if found else len(self._groups)
+        if not found:
+            self._groups.append([])
+        for other in found[1:]:  # one message answers calls of two others
+            for i in self._groups[other]:
+                self._group_at[i] = home
+            self._groups[home] += self._groups[other]
+            self._groups[other] = []
+        self._groups[home].append(at)
+        self._group_at.append(home)
+
+    def all(self) -> list[list[int]]:
+        """Return the groups, each in order."""
+        return [sorted(group) for group in self._groups if group]
 
 
 def repair_tool_pairs(messages: Sequence[Message | Mapping[str, Any]]) -> list[Message]:
@@ -119,6 +126,4 @@ def _without_orphan_blocks(message: Message, known: AbstractSet[str]) -> Message
 
 
 def _is_orphan(block: Block, known: AbstractSet[str]) -> bool:
-    if isinstance(block, str) or block.get("type") not in _RESULT_BLOCKS:
-        return False
-    return _id_in(block, _RESULT_IDS) not in known
+    return any(ref not in known for ref in ids_in([block], RESULTS))

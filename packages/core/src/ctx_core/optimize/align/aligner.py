@@ -12,6 +12,7 @@ from ctx_core.optimize.align.drift import Drift, Memory, compare, mark_all, part
 from ctx_core.optimize.align.lift import lift
 from ctx_core.optimize.align.providers import rule_for
 from ctx_core.optimize.align.tools import align_tools
+from ctx_core.provider_rules import takes_only_results
 from ctx_core.tokens import TokenCounter
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ class CacheAligner:
         The moved lines become the end of the last message if that is the user's, else a user message of their own, so
         the messages of the history stay as they were sent.
         """
-        stable, moved = _lift_all(messages)
+        # Where a program of the provider waits for results, nothing else may stand at the end.
+        stable, moved = (list(messages), ()) if takes_only_results(messages) else _lift_all(messages)
         ordered = None if tools is None else align_tools(tools)
         return Aligned(
             messages=_with_tail(stable, moved),
