@@ -25,8 +25,9 @@ class Decoder:
     """Reads the compact form, written from its description alone."""
 
     def __init__(self, text: str) -> None:
-        lines = text.split("\n")
-        assert lines.pop(0).startswith("#json")
+        opening = re.match(r"#jsonl?(?: |:[^\n]*\n)", text)
+        assert opening, text[:80]
+        lines = text[opening.end() :].split("\n")
         names: dict[str, str] = {}
         while lines and (match := re.fullmatch(r"(\$[0-9A-Z])=(.*)", lines[0])):
             names[match[1]] = match[2]
@@ -41,9 +42,15 @@ class Decoder:
             self.records[record[1]], _ = self.heading()
             self.take("\n")
         self.space()
-        if self.s[self.i : self.i + 1] in ("[", "{"):
-            return self.value("")
+        if table := self.keyed_table():
+            return table
+        if self.s[self.i : self.i + 1] in ("[", "{", "("):
+            return self.item()
         return self.members(end="")
+
+    def keyed_table(self):
+        """The root may be an object that is a table."""
+        return self.item() if self.s.startswith(("(KEY", "[", "("), self.i) else None
 
     def space(self):
         while self.i < len(self.s) and self.s[self.i].isspace():
@@ -68,15 +75,15 @@ class Decoder:
         self.space()
         while self.i < len(self.s) and not (end and self.s[self.i] == end):
             key = self.key()
-            out.append((key, self.value(key)))
+            out.append((key, self.value()))
             self.space()
         if end:
             self.take(end)
         return ("object", out)
 
-    def value(self, key):
-        if key:
-            self.take("=")
+    def value(self):
+        if not self.match(re.compile("=")):
+            self.match(re.compile(" "))
         return self.item()
 
     def item(self):
@@ -90,11 +97,11 @@ class Decoder:
         record = self.match(re.compile(r"(@\d+)\("))
         if record:
             return self.record(self.records[record[1]])
-        if self.match(re.compile(r"json(?=[\[{@&*])")):
+        if self.match(re.compile(r"json(?=[\[{@&*(])")):
             return ("text", self.item())
-        rows = self.match(re.compile(r"([\[{])(\d+)[\]}](?:\[([\d ]+)\])?\("))
+        rows = self.match(re.compile(r"(?:\[(\d+)\])?(?:\[([\d ]+)\])?\("))
         if rows:
-            return self.table(rows[1], int(rows[2]), [int(n) for n in (rows[3] or "").split()])
+            return self.table(rows[1] and int(rows[1]), [int(n) for n in (rows[2] or "").split()])
         if self.match(re.compile(r"\{")):
             return self.members("}")
         if self.match(re.compile(r"\[")):
@@ -108,13 +115,22 @@ class Decoder:
         quoted = self.match(_STRING)
         return quoted[0] if quoted else scalar(self.match(_BARE)[0])
 
-    def table(self, bracket, count, sizes):
+    def table(self, count, sizes):
         columns, comma = self.heading()
-        total = count if not sizes else sizes[0] * count if len(sizes) == 1 else sum(sizes)
         free = [c for c in leaves(columns) if c["fixed"] is None]
         records = []
-        for _ in range(total if free else 0):
-            self.take("\n")
+        listed = self.match(re.compile(r"\["))
+        while listed or (free and self.s.startswith("\n ", self.i)):
+            if listed:
+                self.space()
+                if self.match(re.compile(r"\]")):
+                    break
+            else:
+                self.i += 2
+            if again := self.match(re.compile(r"\*(\d+)(?=\n|$)")) if len(free) > 1 else None:
+                records.append(self.anchors[again[1]])
+                continue
+            first = self.match(re.compile(r"&(\d+) ")) if len(free) > 1 else None
             cells = {}
             for n, column in enumerate(free):
                 if n:
@@ -124,15 +140,22 @@ class Decoder:
                     cells[id(column)] = ("", "null")
                 elif comma and not _ITEM.match(self.s, self.i):
                     raw = self.match(re.compile(r"[^,\n]*"))[0]
-                    cells[id(column)] = (raw, ABSENT if raw == "-" else scalar(raw))
+                    cells[id(column)] = (raw, ABSENT if raw == "-" else column["text"](raw))
                 else:
                     value = self.item()
                     raw = self.s[start : self.i]
+                    value = column["text"](raw) if raw == value and raw[0] != '"' else value
                     cells[id(column)] = (raw, ABSENT if raw == "-" else value)
+            if first:
+                self.anchors[first[1]] = cells
             records.append(cells)
-        records = records or [{} for _ in range(total)]
+        if not free:
+            records = [{} for _ in range((sizes[0] * count if len(sizes) == 1 else sum(sizes)) if sizes else count)]
+        assert count is None or len(records) == (
+            (sizes[0] * count if len(sizes) == 1 else sum(sizes)) if sizes else count
+        )
         rows = [self.row(columns, cells) for cells in records]
-        if bracket == "{":
+        if columns[0]["name"] == "KEY":
             return ("object", [(v[1][0][1], ("object", v[1][1:])) for v in rows])
         if sizes:
             sizes = sizes * count if len(sizes) == 1 else sizes
@@ -184,7 +207,7 @@ class Decoder:
 
     def sub(self, raw):
         if raw[:1] in ("[", "{", "&", "*", '"'):
-            inner = Decoder("#json\n")
+            inner = Decoder("#json ")
             inner.s, inner.anchors = raw, self.anchors
             return inner.item()
         return scalar(raw)
@@ -196,7 +219,12 @@ class Decoder:
         while True:
             start = self.i
             key = self.key()
-            column = {"name": self.s[start : self.i], "key": key, "group": None, "fixed": None}
+            column = {"name": self.s[start : self.i], "key": key, "group": None, "fixed": None, "text": scalar}
+            if column["name"].endswith(":str"):
+                column["name"], column["key"] = column["name"][:-4], f'{key[:-5]}"' if key[-1] == '"' else key[:-4]
+                column["text"] = as_text
+            elif self.match(re.compile(":str")):
+                column["text"] = as_text
             columns.append(column)
             if self.s[self.i] == "(":
                 self.i += 1
@@ -249,6 +277,10 @@ def leaves(columns):
             yield from leaves(column["group"])
         else:
             yield column
+
+
+def as_text(bare):
+    return bare if bare in _LITERALS else f'"{bare}"'
 
 
 def scalar(bare):

@@ -43,9 +43,9 @@ class Detection:
 COMPACT_JSON: Final = "#json"
 """First characters of JSON in the compact form; such a text is JSON that is as short as it gets without loss."""
 
-_FIRST_LINE: Final = re.compile(rf"^{COMPACT_JSON}(?: lines)?(?::|$)", re.MULTILINE)
+_FIRST_LINE: Final = re.compile(rf"^{COMPACT_JSON}l?[: ]", re.MULTILINE)
 
 
 def holds_compact_json(text: str) -> bool:
-    """Say whether some of `text` is in the compact form: a line is such a form's first."""
+    """Say whether some of `text` is in the compact form: a line begins as such a form does."""
     return COMPACT_JSON in text and _FIRST_LINE.search(text) is not None

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from ctx_core.tokens import TokenCounter, estimate
+
+
+NATURAL_TOKENS: Final = 2_000
+"""About what two pages of text take: a reader who asked for no budget reads as much in one go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,11 +17,14 @@ class Budget:
     """How many tokens a result may take.
 
     Args:
-        max_tokens: The most tokens; None asks for the natural level: noise folded, every signal kept.
+        max_tokens: The most tokens; None asks for the natural level: folded without loss, as far as `natural_tokens` hold it.
+        natural_tokens: At the natural level, only a folded form of more tokens loses its least worthy parts, and never further
+            than down to this size.
         counter: Counts exactly.
     """
 
     max_tokens: int | None = None
+    natural_tokens: int = NATURAL_TOKENS
     counter: TokenCounter = field(default_factory=TokenCounter)
 
     def cost(self, line: str) -> int:

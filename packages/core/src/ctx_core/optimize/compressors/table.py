@@ -21,7 +21,8 @@ _LONG_CHARS: Final = 8_000
 _ODD_SHARE: Final = 0.5
 _MAX_RECORD_LINES: Final = 50
 
-_NOTE: Final = re.compile(r"…(\d+) rows?")
+_NOTE: Final = re.compile(r" ?…(\d{1,12}) rows?")
+_NOTE_ENDS: Final = (" row", " rows")
 _RULE: Final = re.compile(r"[\s|+:=─═┼╪╬├┤╠╣┌┬┐└┴┘╔╦╗╚╩╝-]*[-=─═]{2,}[\s|+:=─═┼╪╬├┤╠╣┌┬┐└┴┘╔╦╗╚╩╝-]*")
 _DELIMITERS: Final = ("\t", ",", ";", "|")
 _CELL: Final = {
@@ -49,6 +50,7 @@ class Grid:
         rows: The rows; one may span lines.
         columns: The cells by column, as far as most rows have them.
         tail: What stands behind the rows.
+        indent: What stands before a note.
         notes: The rows that are notes of an earlier shortening, and how many rows each stands for.
     """
 
@@ -56,10 +58,11 @@ class Grid:
     rows: list[str]
     columns: Iterable[Sequence[str]]
     tail: list[str]
+    indent: str = ""
     notes: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        found = [(number, _NOTE.fullmatch(row)) for number, row in enumerate(self.rows) if row[:1] == "…"]
+        found = [(number, _NOTE.fullmatch(row)) for number, row in enumerate(self.rows) if row.endswith(_NOTE_ENDS)]
         self.notes = {number: int(note[1]) for number, note in found if note}
 
 
@@ -117,10 +120,10 @@ def _written(grid: Grid, kept: Iterable[int]) -> Compressed:
         if row in grid.notes:
             missing += grid.notes[row]
             continue
-        out += [_note(missing), grid.rows[row]] if missing else [grid.rows[row]]
+        out += [grid.indent + _note(missing), grid.rows[row]] if missing else [grid.rows[row]]
         missing = 0
     missing += len(grid.rows) - previous - 1
-    out += [_note(missing)] if missing else []
+    out += [grid.indent + _note(missing)] if missing else []
     lost = len(grid.rows) - len(kept) - len(grid.notes)
     omissions = (Omission(what="rows", count=lost),) if lost else ()
     return Compressed(text="\n".join([*out, *grid.tail]), omissions=omissions)

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, cast
 
 from ctx_core.optimize.compressors.json.reader import SCALARS, Object, Value
-from ctx_core.optimize.compressors.json.words import ABSENT
+from ctx_core.optimize.compressors.json.words import ABSENT, TEXT_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,18 +34,20 @@ class Column:
         values: One value per row, or `ABSENT`; empty for a group.
         group: The columns of a group.
         fixed: `=` and what every row holds, or `~` and a pattern of other columns; such a column has no place in the rows.
+        is_text: Whether the bare cells of its rows are strings, even where they look like numbers.
     """
 
     name: str
     values: Sequence[Value | object] = ()
     group: list[Column] = field(default_factory=list["Column"])
     fixed: str = ""
+    is_text: bool = False
 
     def heading(self, separator: str) -> str:
         """Write the name, with the group's columns or the fixed value behind it."""
         if self.group:
             return f"{self.name}({separator.join([column.heading(separator) for column in self.group])})"
-        return f"{self.name}{self.fixed}"
+        return f"{self.name}{TEXT_MARK if self.is_text else self.fixed}"
 
 
 def leaves(columns: Sequence[Column], path: str = "") -> Iterator[tuple[str, Column]]:

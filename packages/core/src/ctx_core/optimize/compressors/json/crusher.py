@@ -8,7 +8,7 @@ from typing import Final
 from ctx_core.optimize.compressors.aim import aim
 from ctx_core.optimize.compressors.base import Budget, Compressed
 from ctx_core.optimize.compressors.json.form import Form
-from ctx_core.optimize.compressors.json.legend import PREFIX, first_line
+from ctx_core.optimize.compressors.json.legend import PREFIX, opening
 from ctx_core.optimize.compressors.json.nesting import fold_nesting
 from ctx_core.optimize.compressors.json.pick import pick, ranked, write
 from ctx_core.optimize.compressors.json.prefixes import factor_prefixes
@@ -25,7 +25,7 @@ _COUNTED_CHARS: Final = 4000
 """Characters of the whole document that tell what one costs."""
 
 _HEAD: Final = (COMPACT_JSON, "$", "@")
-_FRAME: Final = re.compile(r"[\]}]\(|[\[{]$|^[\]}]$|&\d+[\"{@]")
+_FRAME: Final = re.compile(r"^[^ ].*\)$|[\[{]$|^[\]}]$|&\d+[\"{@ ]")
 
 
 class JsonCrusher:
@@ -40,8 +40,8 @@ class JsonCrusher:
             return Compressed(text=fold_nesting(text))
         if not isinstance(document.value, (Object, list)):
             return Compressed(text=text)
-        is_natural, is_long = budget.max_tokens is None, len(text) > _LONG
-        form = Form(document.value, find_repeats=is_long, is_last=is_natural, query=query)
+        is_long = len(text) > _LONG
+        form = Form(document.value, find_repeats=is_long, budget=budget, query=query)
         whole = _whole(document, form, is_long=is_long)
         if not budget.fits(whole.text):
             return _part(document, form, budget, query, price=_price(whole.text, budget))
@@ -56,9 +56,9 @@ def _whole(document: Document, form: Form, *, is_long: bool) -> Compressed:
     del lines
     if is_long:
         body, names = factor_prefixes(body, form.written)
-    prefixes = [f"{name}={prefix}" for name, prefix in names.items()]
+    prefixes = [f"{name}={prefix}\n" for name, prefix in names.items()]
     used = {*form.used, *([PREFIX] if names else [])} if is_long else set[str]()
-    text = document.restore("\n".join([first_line(used, is_lines=document.is_lines), *prefixes, body]))
+    text = document.restore("".join([opening(used, is_lines=document.is_lines), *prefixes, body]))
     return Compressed(text=text, omissions=tuple(omissions))
 
 
@@ -74,11 +74,11 @@ def _part(document: Document, whole: Form, budget: Budget, query: str | None, *,
     max_chars = max(80, min(400, max_tokens))
     form = whole if whole.reads_in_parts(max_chars) else Form(document.value, max_chars=max_chars)
     units = ranked(form.lines, price=price, room=AMPLE * max_tokens, query=query)
-    opening = first_line(form.used if max_tokens >= _LONG_BUDGET else frozenset(), is_lines=document.is_lines)
+    head = opening(form.used if max_tokens >= _LONG_BUDGET else frozenset(), is_lines=document.is_lines)
 
     def draw(room: int) -> Compressed:
         lines, omissions = write(form.lines, pick(units, room, price=price))
-        text = document.restore("\n".join([opening, *lines]))
+        text = document.restore(head + "\n".join(lines))
         return Compressed(text=text, omissions=(*omissions, *form.omissions))
 
     return aim(draw, budget, reserve=0) or draw(0)
@@ -90,4 +90,4 @@ def _again(text: str, budget: Budget, query: str | None) -> Compressed:
     start = next((number for number, line in enumerate(lines) if not line.startswith(_HEAD)), len(lines))
     rows = lines[start:]
     frame = {number for number, row in enumerate(rows) if _FRAME.search(row)}
-    return within(Grid(lines[:start], rows, [rows], []), budget, query=query, frame=frame)
+    return within(Grid(lines[:start], rows, [rows], [], indent=" "), budget, query=query, frame=frame)

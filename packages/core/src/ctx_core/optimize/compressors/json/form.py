@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
-from ctx_core.optimize.compressors.base import Omission
+from ctx_core.optimize.compressors.base import Budget, Omission
 from ctx_core.optimize.compressors.json import legend
 from ctx_core.optimize.compressors.json.columns import Column, columns_of, settle
 from ctx_core.optimize.compressors.json.layout import Line, Piece, Table, joined, packed, wrapped
 from ctx_core.optimize.compressors.json.reader import SCALARS, Embedded, Members, Object, Pairs, Value
 from ctx_core.optimize.compressors.json.survey import NO_REPETITION, Survey
-from ctx_core.optimize.compressors.json.words import ABSENT, CommaWords, Keys, Words, prefers_commas
-from ctx_core.optimize.compressors.rows import odd_rows
+from ctx_core.optimize.compressors.json.words import ABSENT, CommaWords, FieldWords, Keys, Words, prefers_commas
+from ctx_core.optimize.compressors.rows import odd_rows, row_costs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,13 +27,20 @@ _MIN_ROWS: Final = 2
 _MAX_ROW: Final = 600
 """Characters of the mean row from which single fields, not rows, are what a budget chooses from."""
 
-_LONG_TABLE: Final = 60
-_LONG_TABLE_CHARS: Final = 8_000
 _ODD_SHARE: Final = 0.5
-"""Of a table that is long both ways, this share of the rows is written: those that differ most from the rest.
+"""Of a table that is longer than the natural level, at least this share of the rows is written: those that differ most.
 
 On public data every row that people asked for is among the first third of that order.
 """
+
+_MIN_SHARED_ROW: Final = 12
+"""Characters of a row from which a reference to it costs less."""
+
+_MAX_LISTED: Final = 120
+"""Characters up to which the cells of the only column share a line."""
+
+_COUNTED: Final = 10
+"""Rows from which a heading says how many they are: fewer are seen at a glance."""
 
 _SLICE: Final = 128
 """Items of an array that are let go of together."""
@@ -54,8 +62,9 @@ class Form:
     Args:
         root: The document.
         find_repeats: Say what the document repeats once.
-        is_last: Nothing will ask for less: leave out of long tables the rows that differ from the others in nothing, and
-            let go of the document while writing it, because it takes up to ten times the memory of its text.
+        budget: Where it asks for the natural level, nothing will ask for less: leave out of tables that are longer the rows
+            that differ least, and release the document while writing it, because it takes up to ten times the memory of its
+            text.
         max_chars: Cut longer strings in their middle, and make no table of objects that are longer than a few fields.
         query: What the reader wants to know.
     """
@@ -65,7 +74,7 @@ class Form:
         root: Value,
         *,
         find_repeats: bool = False,
-        is_last: bool = False,
+        budget: Budget | None = None,
         max_chars: int | None = None,
         query: str | None = None,
     ) -> None:
@@ -76,9 +85,11 @@ class Form:
         self._plain_words = Words(max_chars=max_chars)
         self._plain_comma_words = CommaWords(max_chars=max_chars)
         self._keys = Keys()
-        self._has_tables = self._has_patterns = self._has_embedded = self._has_wide_rows = False
+        self._field_words = FieldWords(self._words, self._keys)
+        self._has_tables = self._has_patterns = self._has_embedded = self._has_wide_rows = self._has_texts = False
         self._is_partial = max_chars is not None
-        self.is_last = is_last
+        self._budget = budget or Budget(max_tokens=0)
+        self.is_last = self._budget.max_tokens is None
         self._query = query
         self._written_objects: dict[int, str] = {}
         self._records: dict[tuple[str, ...], _Record | None] = {}
@@ -98,6 +109,7 @@ class Form:
         """Which rules of the notation a reader has to know."""
         checks = {
             legend.TABLE: self._has_tables,
+            legend.TEXT: self._has_texts,
             legend.PATTERN: self._has_patterns,
             legend.ABSENT: ABSENT in self._words or ABSENT in self._comma_words,
             legend.BLANK: None in self._comma_words,
@@ -125,7 +137,7 @@ class Form:
     def _document(self, root: Value) -> list[Line]:
         if isinstance(root, Object):
             table = self._keyed_table("", root)
-            return [table] if table else joined(self._fields(root))
+            return joined([table] if table else self._fields(root))
         return joined([self._block("", root)])
 
     # One value in one line -------------------------------------------------
@@ -146,8 +158,11 @@ class Form:
         return self._words[value]
 
     def _inline_object(self, value: Members) -> str:
-        words, keys, members = self._words, self._keys, zip(value.keys, value.values, strict=True)
-        fields = [f"{keys[key]}={words[x] if x.__class__ in SCALARS else self._inline(x)}" for key, x in members]
+        words, keys, members = self._field_words, self._keys, zip(value.keys, value.values, strict=True)
+        fields = [
+            f"{keys[key]}{words[member] if member.__class__ in SCALARS else _behind_key(self._inline(member))}"
+            for key, member in members
+        ]
         return f"{{{' '.join(fields)}}}"
 
     def _reference(self, value: Object) -> tuple[str, bool]:
@@ -201,9 +216,9 @@ class Form:
     # One value in lines of its own -----------------------------------------
 
     def _fields(self, value: Members) -> list[Piece]:
-        words, keys, block = self._words, self._keys, self._block
+        words, keys, block = self._field_words, self._keys, self._block
         return [
-            f"{keys[key]}={words[member]}" if member.__class__ in SCALARS else block(f"{keys[key]}=", member)
+            f"{keys[key]}{words[member]}" if member.__class__ in SCALARS else block(keys[key], member)
             for key, member in zip(value.keys, value.values, strict=True)
         ]
 
@@ -220,33 +235,34 @@ class Form:
             return words.write_all(items)
         return [words[item] if item.__class__ in SCALARS else block("", item) for item in items]
 
-    def _block(self, start: str, value: Value) -> Piece:
-        """Write a container behind `start`, which is empty or ends with `=` or `json`."""
+    def _block(self, start: str, value: Value, joint: str = "=") -> Piece:
+        """Write a container behind `start`, which is empty, a key, or ends with `json`; `joint` goes before what is no bracket."""
         if isinstance(value, Object):
-            return self._object(start, value)
+            return self._object(start, value, joint if start else "")
         if isinstance(value, list):
             return self._row_table(start, value) or wrapped(f"{start}[", self._items(value), "]")
         if isinstance(value, Pairs):
             return wrapped(f"{start}{{", self._fields(value), "}")
         self._has_embedded = True
-        return self._block(f"{start}json", cast("Embedded", value).value)
+        return self._block(f"{start}{joint if start else ''}json", cast("Embedded", value).value, "")
 
-    def _object(self, start: str, value: Object) -> Piece:
+    def _object(self, start: str, value: Object, joint: str) -> Piece:
         tag, is_known = self._reference(value) if self._survey.repeated else ("", False)
         record = self._record(value) if self._survey.shapes and not is_known else ""
         if is_known or record:
-            return f"{start}{tag}{record}"
-        table = None if tag else self._keyed_table(start, value)
-        return table or wrapped(f"{start}{tag}{{", self._fields(value), "}")
+            return f"{start}{joint}{tag}{record}"
+        if tag:
+            return wrapped(f"{start}{joint}{tag}{{", self._fields(value), "}")
+        return self._keyed_table(start, value) or wrapped(f"{start}{{", self._fields(value), "}")
 
     # Tables ----------------------------------------------------------------
 
-    def _row_table(self, start: str, items: list[Value]) -> Table | None:
+    def _row_table(self, start: str, items: list[Value]) -> Table | str | None:
         if len(items) < _MIN_ROWS or items[0].__class__ in SCALARS:
             return None
         kinds = set(map(type, items))
         if kinds == {Object}:
-            return self._table(f"{start}[{len(items)}]", items)
+            return self._table(start, items)
         if kinds != {list} or not all(items):
             return None
         rows = [*chain.from_iterable(cast("list[list[Value]]", items))]
@@ -256,16 +272,16 @@ class Form:
         size = sizes[0] if len(set(sizes)) == 1 else " ".join(sizes)
         return self._table(f"{start}[{len(items)}][{size}]", rows)
 
-    def _keyed_table(self, start: str, value: Object) -> Table | None:
+    def _keyed_table(self, start: str, value: Object) -> Table | str | None:
         if len(value.keys) < _MIN_ROWS or value[-1].__class__ is not Object:
             return None
         rows = [*value.values]
         if set(map(type, rows)) != {Object}:
             return None
-        return self._table(f"{start}{{{len(rows)}}}", rows, Column("KEY", value.keys))
+        return self._table(start, rows, Column("KEY", value.keys))
 
-    def _table(self, start: str, rows: list[Value], *names: Column) -> Table | None:
-        """Write objects, one a line; None where they have too little in common."""
+    def _table(self, start: str, rows: list[Value], *names: Column) -> Table | str | None:
+        """Write objects, one a line, or in one line what differs by one member; None where they have too little in common."""
         columns = columns_of(rows, key=self._keys.__getitem__, is_whole=self._are_written_whole)
         if not columns:
             return None
@@ -276,6 +292,9 @@ class Form:
         if self.is_last:
             rows.clear()
         kept = settle(columns, write=lambda value, uses: self._constant(value, words, uses))
+        for column in kept:
+            column.is_text = words.are_number_like(column.values)
+            self._has_texts = self._has_texts or column.is_text
         heading = separator.join([column.heading(separator) for column in columns])
         self._has_tables = True
         self._has_patterns = self._has_patterns or "~" in heading
@@ -286,31 +305,55 @@ class Form:
                 column.values = [column.values[place] for place in places]
         cells = self._cells(kept, words)
         written = [*map(separator.join, zip(*cells, strict=True))]
+        if len(kept) == 1 and separator == " " and total < _COUNTED and sum(map(len, written)) < _MAX_LISTED:
+            return f"{start}({heading})[{' '.join(written)}]"
+        if not (self._is_partial or names) and len(kept) > 1:
+            written = self._share_rows(written)
         if sum(map(len, written)) > _MAX_ROW * len(written):
             if self._is_partial:
                 return None
             self._has_wide_rows = True
+        start = f"{start}[{total}]" if not start.endswith("]") and (total >= _COUNTED or not kept) else start
         return Table(f"{start}({heading})", written, [] if self.is_last else cells, places, total)
+
+    def _share_rows(self, rows: list[str]) -> list[str]:
+        """Write rows that stand in a table more than once in full only where they come first."""
+        if len(set(rows)) == len(rows):
+            return rows
+        counts, tags = Counter(rows), dict[str, str]()
+        shared: list[str] = []
+        for row in rows:
+            if row in tags:
+                shared.append(f"*{tags[row]}")
+            elif counts[row] > 1 and len(row) >= _MIN_SHARED_ROW:
+                tags[row] = self._new_tag()
+                shared.append(f"&{tags[row]} {row}")
+            else:
+                shared.append(row)
+        return shared
 
     def _places(self, columns: Sequence[Column], words: Words, total: int) -> Sequence[int]:
         """Return the numbers of the rows to write: all of them, or of a long table those that differ from the rest."""
-        if not self.is_last or total < _LONG_TABLE:
+        if not self.is_last:
             return range(total)
         scalars = [column for column in columns if _holds_scalars(column)]
         preview = partial(self._preview, words=words)
         rows = [*map(" ".join, zip(*map(preview, scalars), strict=True))]
-        if sum(map(len, rows)) < _LONG_TABLE_CHARS:
+        tokens = sum(row_costs(rows, self._budget.counter))
+        if tokens <= self._budget.natural_tokens:
             return range(total)
+        share = max(_ODD_SHARE, self._budget.natural_tokens / tokens)
         # Written again, because to hold all cells at once would take as much memory as the text.
-        return odd_rows(rows, map(preview, scalars), share=_ODD_SHARE, query=self._query)
+        return odd_rows(rows, map(preview, scalars), share=share, query=self._query)
 
     def _preview(self, column: Column, words: Words) -> list[str]:
         """Write a column of scalars without tags."""
-        return (words if self._is_flat(column) else self._plain_words).write_all(column.values)
+        words = words if self._is_flat(column) else self._plain_words
+        return words.write_texts(column.values) if column.is_text else words.write_all(column.values)
 
     def _cells(self, columns: Sequence[Column], words: Words) -> list[list[str]]:
         """Write all cells: row by row where some may define what others refer to."""
-        cells = [words.write_all(column.values) if self._is_flat(column) else [] for column in columns]
+        cells = [self._preview(column, words) if self._is_flat(column) else [] for column in columns]
         rich = [(column, out) for column, out in zip(columns, cells, strict=True) if not out]
         for row in range(len(rich[0][0].values) if rich else 0):
             for column, out in rich:
@@ -339,3 +382,8 @@ def _drained(items: list[Value]) -> Iterator[list[Value]]:
 
 def _holds_scalars(column: Column) -> bool:
     return _CONTAINERS.isdisjoint(map(type, column.values))
+
+
+def _behind_key(written: str) -> str:
+    """Return a container as it stands behind its key: its bracket says enough, anything else needs `=`."""
+    return written if written[0] in "{[" else f"={written}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_WIDTH: Final = 160
+_WIDTH: Final = 400
 """Fields share a line up to about this many characters: spaces join words into fewer tokens than newlines do."""
 
 
@@ -79,7 +79,7 @@ def wrapped(start: str, pieces: Sequence[Piece], end: str) -> Piece:
 
 
 def packed(parts: Iterable[str]) -> Iterator[str]:
-    """Put parts into lines of about 160 characters."""
+    """Put parts into lines of about 400 characters."""
     line = ""
     for part in parts:
         if line and len(line) + len(part) >= _WIDTH:

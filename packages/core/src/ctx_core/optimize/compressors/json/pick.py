@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _LONG_ARRAY: Final = 20
 _URGENT: Final = -1.0
+_NAME_END: Final = re.compile(r"[=(\[{]")
 _LEAST: Final = 2  # tokens of a field or row
 
 
@@ -175,12 +177,12 @@ class _Writer:
         self.out.append(table.heading)
         kept = self._kept(table, len(table.rows))
         if len(kept) == table.total or not table.rows:
-            self.out += table.rows
+            self.out.append("\n ".join([self.out.pop(), *table.rows]))
             return
         previous = -1
         for row in sorted(kept):
             self._note_rows(table.places[row] - previous - 1)
-            self.out.append(table.rows[row])
+            self.out.append(f" {table.rows[row]}")
             previous = table.places[row]
         self._note_rows(table.total - previous - 1)
         lost = table.total - len(kept)
@@ -188,7 +190,7 @@ class _Writer:
 
     def _note_rows(self, missing: int) -> None:
         if missing:
-            self.out.append(_note(missing, "rows"))
+            self.out.append(f" {_note(missing, 'rows')}")
 
     def _kept(self, line: Fields | Table, count: int) -> set[int] | range:
         return range(count) if self._picked is None else self._picked.members.get(id(line), set())
@@ -200,5 +202,5 @@ def _note(missing: int, what: str) -> str:
 
 def _inside(where: str, start: str) -> str:
     """Return the path of a member whose line starts with `start`."""
-    name, found, _ = start.partition("(")[0].partition("=")
-    return f"{where}.{name}" if found else where
+    name = _NAME_END.split(start, maxsplit=1)[0]
+    return f"{where}.{name}" if name else where

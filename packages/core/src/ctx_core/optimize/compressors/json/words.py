@@ -30,9 +30,20 @@ _AMBIGUOUS: Final = re.compile(
 )
 
 
+TEXT_MARK: Final = ":str"
+"""Behind the name of a column whose bare cells are strings, even where they look like numbers."""
+
+_LITERALS: Final = frozenset({"true", "false", "null", "none", "no", "nan", "infinity", "undefined"})
+_NUMBER_LIKE: Final = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_MIN_QUOTED: Final = 2
+"""Number-like strings from which a mark in the heading costs less than their quotes."""
+
+_MAX_TEXT: Final = 64
+
 _SAMPLE: Final = 12
 """Rows that decide whether a table's cells stand between commas or spaces."""
 
+_TEXT_KINDS: Final = frozenset({str, type(None), type(ABSENT)})
 _ESCAPE_MARK: Final = re.compile("[\ue000-\uf8ff]")
 
 
@@ -62,6 +73,24 @@ class Words(dict["Scalar | object", str]):
         if set(map(type, values)) == {bytes}:
             return [value.decode() for value in cast("Iterable[bytes]", values)]
         return [*map(self.__getitem__, values)]
+
+    def are_number_like(self, values: Sequence[Scalar | object]) -> bool:
+        """Say whether a column holds strings only, all of which can stand bare, and some of which look like numbers."""
+        if not _TEXT_KINDS.issuperset(map(type, values)):
+            return False
+        texts = {value for value in values if isinstance(value, str)}
+        if sum(1 for text in texts if _NUMBER_LIKE.fullmatch(text)) < _MIN_QUOTED:
+            return False
+        return all(
+            len(text) <= _MAX_TEXT
+            and self.bare.fullmatch(text)
+            and (_NUMBER_LIKE.fullmatch(text) or not _AMBIGUOUS.fullmatch(text))
+            for text in texts
+        )
+
+    def write_texts(self, values: Iterable[Scalar | object]) -> list[str]:
+        """Write a column of strings that stand bare even where they look like numbers."""
+        return [value if isinstance(value, str) else self[value] for value in values]
 
     def __missing__(self, value: Scalar | object) -> str:
         if isinstance(value, bytes):
@@ -96,8 +125,33 @@ class Keys(dict[str, str]):
     """Writes keys."""
 
     def __missing__(self, key: str) -> str:
-        written = self[key] = key if _KEY.fullmatch(key) and key != "KEY" else f'"{key}"'
+        is_bare = _KEY.fullmatch(key) and key != "KEY" and not key.endswith(TEXT_MARK)
+        written = self[key] = key if is_bare else f'"{key}"'
         return written
+
+
+class FieldWords(dict["Scalar | object", str]):
+    """Writes scalars with what stands between them and their key: a space before a word, `=` before anything else.
+
+    A word after a space costs a token less than one after `=`. A word that a reader could take for a key, or for a
+    literal, is written behind `=` too.
+    """
+
+    def __init__(self, words: Words, keys: Keys) -> None:
+        super().__init__()
+        self._words = words
+        self._keys = keys
+
+    def __missing__(self, value: Scalar | object) -> str:
+        if isinstance(value, bytes):
+            return f"={value.decode()}"
+        written = self._words[value]
+        is_word = written[0].isalpha() and "=" not in written and written not in self._keys
+        field = f" {written}" if is_word and written.lower() not in _LITERALS else f"={written}"
+        # A tagged string is written in full once only.
+        if self._words[value] is written:
+            self[value] = field
+        return field
 
 
 def prefers_commas(rows: Sequence[Value]) -> bool:
