@@ -130,7 +130,9 @@ tags="[]"\
 
 def test_digits_escapes_and_repeated_keys_stay_as_they_were():
     text = '{"id": 725653563933458401, "f": 1.50e+3, "h": {"Set": "a", "Set": "b; \\u00e9\\/"}, "v": [NaN, -0, 1E400]}'
-    assert crush(text).text == snapshot('#json id=725653563933458401 f=1.50e+3 h{Set a Set="b; \\u00e9\\/"} v[NaN -0 1E400]')
+    assert crush(text).text == snapshot(
+        '#json id=725653563933458401 f=1.50e+3 h{Set a Set="b; \\u00e9\\/"} v[NaN -0 1E400]'
+    )
 
 
 def test_the_odd_rows_stay_over_budget_and_the_others_are_counted():

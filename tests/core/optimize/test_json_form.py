@@ -118,42 +118,15 @@ class Decoder:
     def table(self, count, sizes):
         columns, comma = self.heading()
         free = [c for c in leaves(columns) if c["fixed"] is None]
-        records = []
-        listed = self.match(re.compile(r"\["))
-        while listed or (free and self.s.startswith("\n ", self.i)):
-            if listed:
+        total = (sizes[0] * count if len(sizes) == 1 else sum(sizes)) if sizes else count
+        records = [{} for _ in range(0 if free else total)]
+        if self.match(re.compile(r"\[")):
+            while not self.match(re.compile(r" ?\]")):
                 self.space()
-                if self.match(re.compile(r"\]")):
-                    break
-            else:
-                self.i += 2
-            if again := self.match(re.compile(r"\*(\d+)(?=\n|$)")) if len(free) > 1 else None:
-                records.append(self.anchors[again[1]])
-                continue
-            first = self.match(re.compile(r"&(\d+) ")) if len(free) > 1 else None
-            cells = {}
-            for n, column in enumerate(free):
-                if n:
-                    self.take("," if comma else " ")
-                start = self.i
-                if comma and (self.i == len(self.s) or self.s[self.i] in ",\n"):
-                    cells[id(column)] = ("", "null")
-                elif comma and not _ITEM.match(self.s, self.i):
-                    raw = self.match(re.compile(r"[^,\n]*"))[0]
-                    cells[id(column)] = (raw, ABSENT if raw == "-" else column["text"](raw))
-                else:
-                    value = self.item()
-                    raw = self.s[start : self.i]
-                    value = column["text"](raw) if raw == value and raw[0] != '"' else value
-                    cells[id(column)] = (raw, ABSENT if raw == "-" else value)
-            if first:
-                self.anchors[first[1]] = cells
-            records.append(cells)
-        if not free:
-            records = [{} for _ in range((sizes[0] * count if len(sizes) == 1 else sum(sizes)) if sizes else count)]
-        assert count is None or len(records) == (
-            (sizes[0] * count if len(sizes) == 1 else sum(sizes)) if sizes else count
-        )
+                records.append(self.cells(free, comma))
+        while free and self.match(re.compile(r"\n ")):
+            records.append(self.table_row(free, comma))
+        assert total in (None, len(records))
         rows = [self.row(columns, cells) for cells in records]
         if columns[0]["name"] == "KEY":
             return ("object", [(v[1][0][1], ("object", v[1][1:])) for v in rows])
@@ -162,6 +135,34 @@ class Decoder:
             groups = iter(rows)
             return ("array", [("array", [next(groups) for _ in range(size)]) for size in sizes])
         return ("array", rows)
+
+    def table_row(self, free, comma):
+        again = self.match(re.compile(r"\*(\d+)(?=\n|$)")) if len(free) > 1 else None
+        if again:
+            return self.anchors[again[1]]
+        first = self.match(re.compile(r"&(\d+) ")) if len(free) > 1 else None
+        cells = self.cells(free, comma)
+        if first:
+            self.anchors[first[1]] = cells
+        return cells
+
+    def cells(self, free, comma):
+        cells = {}
+        for n, column in enumerate(free):
+            if n:
+                self.take("," if comma else " ")
+            start = self.i
+            if comma and (self.i == len(self.s) or self.s[self.i] in ",\n"):
+                cells[id(column)] = ("", "null")
+            elif comma and not _ITEM.match(self.s, self.i):
+                raw = self.match(re.compile(r"[^,\n]*"))[0]
+                cells[id(column)] = (raw, ABSENT if raw == "-" else column["text"](raw))
+            else:
+                value = self.item()
+                raw = self.s[start : self.i]
+                value = column["text"](raw) if raw == value and raw[0] != '"' else value
+                cells[id(column)] = (raw, ABSENT if raw == "-" else value)
+        return cells
 
     def record(self, columns):
         cells = {}
@@ -219,10 +220,15 @@ class Decoder:
         while True:
             start = self.i
             key = self.key()
-            column = {"name": self.s[start : self.i], "key": key, "group": None, "fixed": None, "text": scalar}
+            column: dict[str, Any] = {
+                "name": self.s[start : self.i],
+                "key": key,
+                "group": None,
+                "fixed": None,
+                "text": scalar,
+            }
             if column["name"].endswith(":str"):
-                column["name"], column["key"] = column["name"][:-4], f'{key[:-5]}"' if key[-1] == '"' else key[:-4]
-                column["text"] = as_text
+                column |= {"name": column["name"][:-4], "key": f'{key[:-5]}"', "text": as_text}
             elif self.match(re.compile(":str")):
                 column["text"] = as_text
             columns.append(column)
@@ -389,6 +395,27 @@ def test_any_document_can_be_read_back(value):
 )
 def test_alike_rows_can_be_read_back(rows):
     assert_lossless(json.dumps(rows, ensure_ascii=False, indent=1).encode("utf-8", "replace").decode())
+
+
+NUMBER_LIKE = st.sampled_from(["007", "12", "1e5", "-", "", "null", "x", "9 9", "a,b", "3.50"]) | st.integers().map(str)
+
+
+@given(
+    st.lists(st.fixed_dictionaries({"zip": NUMBER_LIKE | st.none(), "b:str": NUMBER_LIKE, "n": SCALARS}), min_size=2)
+)
+def test_strings_that_look_like_numbers_can_be_read_back(rows):
+    assert_lossless(json.dumps({"rows": rows, "keyed": dict(enumerate(rows))}, indent=1))
+
+
+LEGS = st.sampled_from(
+    [{"ship": f"ship {n}" if n % 2 else f"ship-{n}", "at": f"2031-05-0{n}T00:00:00", "n": n} for n in range(1, 5)]
+)
+
+
+@given(st.lists(st.lists(LEGS, min_size=1, max_size=3), min_size=2, max_size=8))
+def test_rows_that_come_again_can_be_read_back(routes):
+    assert_lossless(json.dumps(routes, indent=1))
+    assert_lossless(json.dumps({"legs": [leg for route in routes for leg in route], "z": 1}, indent=1))
 
 
 @given(st.lists(st.sampled_from([{"a": 1, "b": 2, "c": {"d": None, "e": [1]}}, {"a": 1}, [1], "x"]), max_size=8))

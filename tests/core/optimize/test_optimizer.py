@@ -247,8 +247,7 @@ def test_a_blob_is_told_in_a_line():
     subject = ContextOptimizer()
     result = subject.optimize(text)
     assert result.compressed == snapshot("""\
-#json
-ok=false error="render failed: glyph 0x1F not found" shot="[image/png, 8000 bytes in base64, sha256 fccfc1ac4d81]" step=7
+#json ok=false error="render failed: glyph 0x1F not found" shot="[image/png, 8000 bytes in base64, sha256 fccfc1ac4d81]" step=7
 <!-- CCR:2ccc252302d8 — full content available via retrieval -->\
 """)
     assert subject.retrieve(result.ccr_hash) == text

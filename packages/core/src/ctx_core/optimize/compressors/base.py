@@ -7,7 +7,6 @@ from typing import Final, Protocol
 
 from ctx_core.tokens import TokenCounter, estimate
 
-
 NATURAL_TOKENS: Final = 2_000
 """About what two pages of text take: a reader who asked for no budget reads as much in one go."""
 

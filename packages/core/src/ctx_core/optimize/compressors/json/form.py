@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from ctx_core.optimize.compressors.base import Budget, Omission
 from ctx_core.optimize.compressors.json import legend
 from ctx_core.optimize.compressors.json.columns import Column, columns_of, settle
-from ctx_core.optimize.compressors.json.layout import Line, Piece, Table, joined, packed, wrapped
+from ctx_core.optimize.compressors.json.layout import Line, Piece, Table, joined, packed, share_rows, wrapped
 from ctx_core.optimize.compressors.json.reader import SCALARS, Embedded, Members, Object, Pairs, Value
 from ctx_core.optimize.compressors.json.survey import NO_REPETITION, Survey
 from ctx_core.optimize.compressors.json.words import ABSENT, CommaWords, FieldWords, Keys, Words, prefers_commas
@@ -32,9 +31,6 @@ _ODD_SHARE: Final = 0.5
 
 On public data every row that people asked for is among the first third of that order.
 """
-
-_MIN_SHARED_ROW: Final = 12
-"""Characters of a row from which a reference to it costs less."""
 
 _MAX_LISTED: Final = 120
 """Characters up to which the cells of the only column share a line."""
@@ -291,10 +287,7 @@ class Form:
             words, separator = self._comma_words, ","
         if self.is_last:
             rows.clear()
-        kept = settle(columns, write=lambda value, uses: self._constant(value, words, uses))
-        for column in kept:
-            column.is_text = words.are_number_like(column.values)
-            self._has_texts = self._has_texts or column.is_text
+        kept = self._settled(columns, words)
         heading = separator.join([column.heading(separator) for column in columns])
         self._has_tables = True
         self._has_patterns = self._has_patterns or "~" in heading
@@ -308,7 +301,7 @@ class Form:
         if len(kept) == 1 and separator == " " and total < _COUNTED and sum(map(len, written)) < _MAX_LISTED:
             return f"{start}({heading})[{' '.join(written)}]"
         if not (self._is_partial or names) and len(kept) > 1:
-            written = self._share_rows(written)
+            written = share_rows(written, self._new_tag)
         if sum(map(len, written)) > _MAX_ROW * len(written):
             if self._is_partial:
                 return None
@@ -316,21 +309,13 @@ class Form:
         start = f"{start}[{total}]" if not start.endswith("]") and (total >= _COUNTED or not kept) else start
         return Table(f"{start}({heading})", written, [] if self.is_last else cells, places, total)
 
-    def _share_rows(self, rows: list[str]) -> list[str]:
-        """Write rows that stand in a table more than once in full only where they come first."""
-        if len(set(rows)) == len(rows):
-            return rows
-        counts, tags = Counter(rows), dict[str, str]()
-        shared: list[str] = []
-        for row in rows:
-            if row in tags:
-                shared.append(f"*{tags[row]}")
-            elif counts[row] > 1 and len(row) >= _MIN_SHARED_ROW:
-                tags[row] = self._new_tag()
-                shared.append(f"&{tags[row]} {row}")
-            else:
-                shared.append(row)
-        return shared
+    def _settled(self, columns: list[Column], words: Words) -> list[Column]:
+        """Move what need not stand in the rows into the heading; return the columns of the rows."""
+        kept = settle(columns, write=lambda value, uses: self._constant(value, words, uses))
+        for column in kept:
+            column.is_text = words.are_number_like(column.values)
+        self._has_texts = self._has_texts or any(column.is_text for column in kept)
+        return kept
 
     def _places(self, columns: Sequence[Column], words: Words, total: int) -> Sequence[int]:
         """Return the numbers of the rows to write: all of them, or of a long table those that differ from the rest."""

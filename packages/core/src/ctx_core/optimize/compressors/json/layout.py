@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _WIDTH: Final = 400
 """Fields share a line up to about this many characters: spaces join words into fewer tokens than newlines do."""
+
+_MIN_SHARED_ROW: Final = 12
+"""Characters of a row from which a reference to it costs less."""
 
 
 @dataclass(slots=True)
@@ -89,3 +93,20 @@ def packed(parts: Iterable[str]) -> Iterator[str]:
             line = f"{line} {part}" if line else part
     if line:
         yield line
+
+
+def share_rows(rows: list[str], new_tag: Callable[[], str]) -> list[str]:
+    """Write rows that stand in a table more than once in full only where they come first."""
+    if len(set(rows)) == len(rows):
+        return rows
+    counts, tags = Counter(rows), dict[str, str]()
+    shared: list[str] = []
+    for row in rows:
+        if row in tags:
+            shared.append(f"*{tags[row]}")
+        elif counts[row] > 1 and len(row) >= _MIN_SHARED_ROW:
+            tags[row] = new_tag()
+            shared.append(f"&{tags[row]} {row}")
+        else:
+            shared.append(row)
+    return shared
