@@ -1,8 +1,14 @@
 import pickle
+import sys
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ctx_core.errors import InvalidInput
+from ctx_core.errors import InvalidInput, StoreCorrupt
+from ctx_core.rehydrate.reference_frames import read_frame
+from ctx_core.rehydrate.reference_patterns import find_reference, load_patterns
 from ctx_core.rehydrate.triggers import CLASSIC_PHRASES, TriggerDetector, TriggerMode
 
 LOOKS_BACK = [
@@ -143,8 +149,96 @@ def test_an_unknown_mode_is_refused():
 def test_what_was_pasted_does_not_fire_and_does_not_cost():
     pasted = "```\nas you suggested, remember when we spoke\n```\nwhat does this code do?"
     assert TriggerDetector().detect(pasted) is None
-    assert TriggerDetector().detect("x" * 5_000_000 + " what did we decide?") == "did we decide"
+    assert TriggerDetector().detect("x" * 5_000_000 + " what did we decide?") == "what did we decide"
 
 
 def test_it_pickles():
     assert pickle.loads(pickle.dumps(TriggerDetector(phrases=["a b"]))).detect("a b") == "a b"
+
+
+CORPUS = Path(__file__).with_name("look_back")
+MAIN_LANGUAGES = ("de", "en", "es", "fr", "it", "pt")
+OTHER_LANGUAGES = ("ar", "hi", "ja", "ko", "nl", "pl", "ru", "tr", "zh")
+
+
+def read_corpus(*languages):
+    """Return sentences that look back and sentences that do not, as `language: sentence`."""
+    lines = [(name, line) for name in languages for line in (CORPUS / f"{name}.txt").read_text("utf-8").splitlines()]
+    return [[f"{name}: {line[2:]}" for name, line in lines if line[0] == sign] for sign in "+-"]
+
+
+@pytest.mark.parametrize("language", MAIN_LANGUAGES)
+def test_a_main_language_recalls_95_of_100_and_raises_3_false_alarms_of_100(language):
+    looks_back, looks_ahead = read_corpus(language)
+    missed, alarms = find_errors(looks_back, looks_ahead)
+    assert len(missed) <= 0.05 * len(looks_back), missed
+    assert len(alarms) <= 0.03 * len(looks_ahead), alarms
+
+
+def test_nine_more_languages_recall_95_of_100_and_raise_5_false_alarms_of_100():
+    looks_back, looks_ahead = read_corpus(*OTHER_LANGUAGES)
+    missed, alarms = find_errors(looks_back, looks_ahead)
+    assert len(missed) <= 0.05 * len(looks_back), missed
+    assert len(alarms) <= 0.05 * len(looks_ahead), alarms
+
+
+def find_errors(looks_back, looks_ahead):
+    fires = TriggerDetector().detect
+    return (
+        [text for text in looks_back if not fires(text.split(": ", 1)[1])],
+        [text for text in looks_ahead if fires(text.split(": ", 1)[1])],
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fwd: Hi Ann, as discussed, the price is final.\nWhat should I answer?",
+        "Translate: do you remember me?",
+        'The song "What did we decide" is stuck in my head.',
+        "「前に言ったよね」は英語でどう言う？",
+        "As I said to my boss, the numbers are wrong.",
+    ],
+)
+def test_what_is_quoted_or_said_to_others_does_not_fire(text):
+    assert TriggerDetector().detect(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["do you remeber what i said", "waht was that book you recomended", "wat did we discus yesterday"]
+)
+def test_slips_of_typing_still_fire(text):
+    assert TriggerDetector().detect(text) is not None
+
+
+@given(st.text(max_size=200), st.sampled_from(LOOKS_BACK))
+def test_any_text_is_read_and_what_fired_stands_in_it(noise, text):
+    for one in (noise, f"{noise} {text}", f"{text} {noise}"):
+        fired = TriggerDetector().detect(one)
+        assert fired is None or fired in one
+
+
+def test_work_grows_no_faster_than_a_message():
+    def count_steps(text):
+        steps = 0
+
+        def count(*_):
+            nonlocal steps
+            steps += 1
+
+        load_patterns()
+        sys.setprofile(count)
+        try:
+            find_reference(text)
+        finally:
+            sys.setprofile(None)
+        return steps
+
+    short, long = (count_steps("what did you see when we went where the " * times) for times in (30, 60))
+    assert long < 3 * short
+
+
+def test_a_frame_says_what_is_wrong_with_it():
+    for line, message in (("..3 we", "begin with"), ("what SAID", "no word list SAID"), ("what |", "no word")):
+        with pytest.raises(StoreCorrupt, match=message):
+            read_frame(line, {})
