@@ -40,6 +40,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ctx_core import Archive, ContextEngine, TokenCounter
 from ctx_core.messages import message_tokens
+from ctx_core.optimize.ccr import owner_scope
 from langchain_ctx import ContextMiddleware
 from langchain_ctx.agents.earlier import earlier_turns
 from langchain_ctx.messages import to_core
@@ -241,9 +242,9 @@ def _retrievable(run: Run) -> str:
         return ""
     refs = re.findall(r"CCR:([0-9a-f]{12})", flat(run.prompts[-1]))
     owner = run.final_state["ctx"][ours.name]["owner"]
-    return "\n".join(
-        [*map(ours.engine.optimizer.retrieve, refs), earlier_turns(ours.engine, owner=owner, session_id="t")]
-    )
+    scope = owner_scope(conversation_id="t")
+    originals = map(ours.engine.optimizer_for(scope).retrieve, refs)
+    return "\n".join([*originals, earlier_turns(ours.engine, owner=owner, session_id="t", scope=scope)])
 
 
 _COLUMNS = (

@@ -440,7 +440,7 @@ def test_a_stage_that_fails_leaves_the_agent_working(archive, orders, monkeypatc
 
 def test_strict_raises(archive, orders, monkeypatch):
     middleware = ContextMiddleware(ContextEngine(archive=archive, strict=True))
-    monkeypatch.setattr(middleware.engine, "optimize", lambda *_: 1 / 0)
+    monkeypatch.setattr(middleware.engine, "optimize", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ask(agent_of(paging(1), [orders], middleware)[1], "List.")
 

@@ -12,7 +12,7 @@ from ctx_core.errors import ContentExpired, ContentNotFound
 from ctx_core.testing.blobs import BlobStoreSuite
 from ctx_core.testing.ccr import CcrStoreConformance
 from ctx_core.testing.sessions import run_session
-from langchain_ctx import ByteStoreCcrStore, LangGraphStoreBlobs
+from langchain_ctx import ByteStoreCcrStore, LangGraphStoreBlobs, LangGraphStoreCcrStore
 
 
 class TestByteStoreInMemory(CcrStoreConformance):
@@ -25,6 +25,21 @@ class TestByteStoreOnDisk(CcrStoreConformance):
     @pytest.fixture
     def store(self, tmp_path):
         return ByteStoreCcrStore(LocalFileStore(tmp_path))
+
+
+class TestOriginalsInALangGraphStore(CcrStoreConformance):
+    @pytest.fixture
+    def store(self):
+        return LangGraphStoreCcrStore(InMemoryStore())
+
+
+def test_an_original_that_left_the_langgraph_store_has_expired():
+    held = InMemoryStore()
+    store = LangGraphStoreCcrStore(held)
+    ref = store.put("a log")
+    held.delete(held.search(("ctx", "originals"))[0].namespace, ref)
+    with pytest.raises(ContentExpired):
+        store.get(ref[:12])
 
 
 def test_the_optimizer_keeps_its_originals_in_a_byte_store(log):

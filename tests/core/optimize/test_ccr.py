@@ -46,12 +46,9 @@ def test_a_hint_names_a_tool_if_there_is_one():
         hint("3f9a1c2b7d40"),
         hint("3f9a1c2b7d40", retrieval_tool="get_back"),
         "<!-- CCR:3f9a1c2b7d40aaaa — full content available via retrieval -->",
-        "<<ccr:e21a26620105 988_rows_offloaded>>",
-        "[37 lines compressed to 4, hash=0123456789abcdef01234567]",
-        "[1,000 rows omitted. Retrieve more: hash=0123456789ab]",
     ],
 )
-def test_hints_of_ours_and_others_are_found(line):
+def test_hints_are_found(line):
     text = f"above\n{line}\nbelow"
     assert hints_in(text) == [line]
     assert without_hints(text) == "above\nbelow"
@@ -63,6 +60,8 @@ def test_hints_of_ours_and_others_are_found(line):
         "<!-- CCR: nothing here -->",
         "The hint reads `CCR:` and then a hash.",
         "[hash=0123456789ab]",
+        "<<ccr:e21a26620105 988_rows_offloaded>>",
+        "[1,000 rows omitted. Retrieve more: hash=0123456789ab]",
         "git commit hash=0123456789ab [omit]",
         "<<ccr>>",
         "<!-- a comment -->",

@@ -114,7 +114,7 @@ def test_every_original_comes_back_as_it_was(text, max_tokens):
     result = subject.optimize(text, max_tokens=max_tokens)
     if result.compressed == text:
         assert result.ccr_hash is None
-    elif not hints_in(text):
+    else:
         assert result.ccr_hash == content_hash(text)[:12]
         assert subject.retrieve(result.ccr_hash or "") == text
 
@@ -197,7 +197,7 @@ def test_many_chunks_are_within_one_budget(chunks, max_tokens, query):
     for chunk, result in zip(chunks, results, strict=True):
         assert result.original_tokens == count(chunk)
         assert result.compressed_tokens == count(result.compressed)
-        assert result.compressed == chunk or hints_in(chunk) or subject.retrieve(result.ccr_hash or "") == chunk
+        assert result.compressed == chunk or subject.retrieve(result.ccr_hash or "") == chunk
 
 
 @pytest.mark.parametrize("max_tokens", [None, 32, 500])

@@ -51,7 +51,7 @@ def test_an_expired_original_leaves_the_file_with_the_next_write(tmp_path):
         clock.now = 61
         store.put("something else")
         with store._database.reading() as connection:
-            kept = connection.execute("SELECT content FROM ccr WHERE content IS NOT NULL").fetchall()
+            kept = connection.execute("SELECT content FROM original WHERE content IS NOT NULL").fetchall()
     assert kept == [(b"something else",)]
 
 

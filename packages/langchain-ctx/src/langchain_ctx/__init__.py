@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from langchain_ctx.runnable import ContextRunnable as ContextRunnable
     from langchain_ctx.stores import ByteStoreCcrStore as ByteStoreCcrStore
     from langchain_ctx.stores import LangGraphStoreBlobs as LangGraphStoreBlobs
+    from langchain_ctx.stores import LangGraphStoreCcrStore as LangGraphStoreCcrStore
     from langchain_ctx.tools import retrieve_original_tool as retrieve_original_tool
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ _HOMES = {
     "GraphContextRetriever": "retrievers",
     "LangChainEmbedder": "embeddings",
     "LangGraphStoreBlobs": "stores",
+    "LangGraphStoreCcrStore": "stores",
     "retrieve_original_tool": "tools",
 }
 
@@ -52,6 +54,7 @@ __all__ = [
     "GraphContextRetriever",
     "LangChainEmbedder",
     "LangGraphStoreBlobs",
+    "LangGraphStoreCcrStore",
     "retrieve_original_tool",
 ]
 

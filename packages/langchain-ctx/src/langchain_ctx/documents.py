@@ -10,6 +10,7 @@ from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, Field
 
 from ctx_core.optimize.optimizer import ContextOptimizer
+from langchain_ctx.scope import optimizer_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,9 +65,10 @@ class ContextDocumentCompressor(BaseDocumentCompressor, BaseDocumentTransformer)
         return await run_in_executor(None, self.transform_documents, documents, **kwargs)
 
     def _results(self, texts: list[str], query: str | None) -> list[CompressResult]:
+        optimizer = optimizer_of_run(self.optimizer)
         if self.max_tokens is None:
-            return [self.optimizer.optimize(text, query=query) for text in texts]
-        return self.optimizer.optimize_many(texts, max_tokens=self.max_tokens, query=query)
+            return [optimizer.optimize(text, query=query) for text in texts]
+        return optimizer.optimize_many(texts, max_tokens=self.max_tokens, query=query)
 
 
 def _shortened(document: Document, result: CompressResult) -> Document:

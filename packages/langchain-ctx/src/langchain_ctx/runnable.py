@@ -23,6 +23,8 @@ from langchain_ctx.scope import scope_of
 if TYPE_CHECKING:
     from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 
+    from ctx_core.optimize.optimizer import ContextOptimizer
+
 ContextInput: TypeAlias = (
     str | list[AnyMessage] | list[Document] | StringPromptValue | ChatPromptValueConcrete | dict[str, Any]
 )
@@ -99,9 +101,9 @@ class ContextRunnable(RunnableSerializable[Any, Any]):
 
     def _prepare(self, value: Any, config: RunnableConfig) -> Any:
         if isinstance(value, str):
-            return self._text(value)
+            return self._text(value, config)
         if isinstance(value, StringPromptValue):
-            return value.model_copy(update={"text": self._text(value.text)})
+            return value.model_copy(update={"text": self._text(value.text, config)})
         if isinstance(value, ChatPromptValue):
             return value.model_copy(update={"messages": self._messages(value.messages, config)})
         if isinstance(value, PromptValue):
@@ -109,17 +111,21 @@ class ContextRunnable(RunnableSerializable[Any, Any]):
         if isinstance(value, dict):
             return {**value, self.messages_key: self._messages(self._held_in(value), config)}
         if isinstance(value, Sequence):
-            return self._documents(value) if _are_documents(value) else self._messages(value, config)
+            return self._documents(value, config) if _are_documents(value) else self._messages(value, config)
         raise InvalidInput(
             f"ContextRunnable takes text, messages, a prompt value, documents or a dict, not a {type(value).__name__}"
         )
 
-    def _text(self, text: str) -> str:
-        return self.engine.optimizer.optimize(text, max_tokens=self.max_tokens, query=self.query).compressed
+    def _text(self, text: str, config: RunnableConfig) -> str:
+        optimizer = self._optimizer(config)
+        return optimizer.optimize(text, max_tokens=self.max_tokens, query=self.query).compressed
 
-    def _documents(self, documents: Sequence[Document]) -> list[Document]:
-        compressor = ContextDocumentCompressor(optimizer=self.engine.optimizer, max_tokens=self.max_tokens)
+    def _documents(self, documents: Sequence[Document], config: RunnableConfig) -> list[Document]:
+        compressor = ContextDocumentCompressor(optimizer=self._optimizer(config), max_tokens=self.max_tokens)
         return compressor.compress_documents(documents, self.query or "")
+
+    def _optimizer(self, config: RunnableConfig) -> ContextOptimizer:
+        return self.engine.optimizer_for(scope_of(config, user_id=self.user_id, session_id=self.session_id).owner)
 
     def _messages(self, messages: Sequence[Any], config: RunnableConfig) -> list[BaseMessage]:
         scope = scope_of(config, user_id=self.user_id, session_id=self.session_id, graph_root=self.graph_root)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from ctx_core.errors import InvalidInput, NotFound
 from ctx_core.optimize.ccr import PAGE_CHARS
+from langchain_ctx.scope import optimizer_of_run
 
 if TYPE_CHECKING:
     from ctx_core.optimize.optimizer import ContextOptimizer
@@ -51,25 +52,29 @@ def retrieve_original_tool(
     name: str = RETRIEVAL_TOOL,
     description: str = _DESCRIPTION,
     page_chars: int = PAGE_CHARS,
+    user_id: str | None = None,
 ) -> BaseTool:
     """Return a tool that gives a model the originals of what `optimizer` shortened.
 
     Give the optimizer `retrieval_tool=name`, so that its hints say so. What the tool returns comes in pages of at most
     `page_chars` characters, and `ContextMiddleware` never shortens it again. An unknown or expired reference is an error
-    the model can read.
+    the model can read, and so is one that belongs to another owner: the tool opens what was kept for the user of the run
+    (`user_id`, else that of its context or `configurable`), or else for its thread, unless the optimizer has a scope.
     """
 
     def retrieve(**arguments: Any) -> str:
         asked = RetrievalArguments(**arguments)
         try:
-            return optimizer.retrieve(asked.digits(), **asked.excerpt(), page_chars=page_chars)
+            own = optimizer_of_run(optimizer, user_id=user_id)
+            return own.retrieve(asked.digits(), **asked.excerpt(), page_chars=page_chars)
         except (NotFound, InvalidInput) as error:
             raise ToolException(str(error)) from error
 
     async def aretrieve(**arguments: Any) -> str:
         asked = RetrievalArguments(**arguments)
         try:
-            return await optimizer.aretrieve(asked.digits(), **asked.excerpt(), page_chars=page_chars)
+            own = optimizer_of_run(optimizer, user_id=user_id)
+            return await own.aretrieve(asked.digits(), **asked.excerpt(), page_chars=page_chars)
         except (NotFound, InvalidInput) as error:
             raise ToolException(str(error)) from error
 

@@ -21,7 +21,7 @@ from ctx_core.engine.preparation import Preparation, Request
 from ctx_core.errors import InvalidInput
 from ctx_core.messages import as_messages
 from ctx_core.optimize.align import CacheAligner
-from ctx_core.optimize.ccr import content_hash
+from ctx_core.optimize.ccr import content_hash, owner_scope
 from ctx_core.optimize.optimizer import CompressResult, ContextOptimizer
 from ctx_core.rehydrate.archive import Archive
 from ctx_core.rehydrate.evict import Evictor
@@ -100,7 +100,7 @@ class ContextEngine:
         self.rehydrator = Rehydrator(self.archive, config=rehydration, counter=self.counter)
         self.shares = shares or Shares()
         self.strict = strict
-        self._remembered: OrderedDict[tuple[str, int], CompressResult] = OrderedDict()
+        self._remembered: OrderedDict[tuple[str, str, int], CompressResult] = OrderedDict()
         self._lock = Lock()
 
     @classmethod
@@ -138,6 +138,7 @@ class ContextEngine:
         graph_root: str | None = None,
         query: str | None = None,
         now: datetime | None = None,
+        owner: str | None = None,
     ) -> Prepared:
         """Return the prompt for the model's next turn, within `max_tokens` wherever that can be reached.
 
@@ -151,18 +152,21 @@ class ContextEngine:
             graph_root: A node of the kernel's graph whose context to put before the model.
             query: What chunks are ranked by; the last user message by default.
             now: What "yesterday" is relative to; the present by default.
+            owner: The scope of the originals that are kept; the user's by default, else the conversation's.
 
         Raises:
             InvalidInput: A budget below 64, or something that is no message.
         """
         if max_tokens < _LEAST_BUDGET:
             raise InvalidInput(f"max_tokens must be at least {_LEAST_BUDGET}, not {max_tokens}")
+        conversation = conversation_id or session_id
         request = Request(
             messages=as_messages(messages),
             max_tokens=max_tokens,
             user_id=user_id,
             session_id=session_id,
-            conversation_id=conversation_id or session_id or user_id or "",
+            conversation_id=conversation or user_id or "",
+            scope=owner_scope(user_id=user_id, conversation_id=conversation) if owner is None else owner,
             chunks=chunks,
             graph_root=graph_root,
             query=query,
@@ -174,21 +178,33 @@ class ContextEngine:
         """Return what `prepare` returns, worked out in a thread."""
         return await asyncio.to_thread(self.prepare, messages, **options)
 
-    def optimize(self, text: str, limit: int) -> CompressResult:
-        """Return `text` at its natural level, or within `limit` tokens where that is longer; remembered by content."""
-        key = content_hash(text), limit
+    def optimize(self, text: str, limit: int, *, owner: str = "") -> CompressResult:
+        """Return `text` at its natural level, or within `limit` tokens where that is longer; remembered by content.
+
+        The original is kept for `owner`, unless the engine's optimizer has a scope of its own.
+        """
+        optimizer = self.optimizer_for(owner)
+        key = optimizer.scope, content_hash(text), limit
         with self._lock:
             if key in self._remembered:
                 self._remembered.move_to_end(key)
                 return self._remembered[key]
-        result = self.optimizer.optimize(text)
+        result = optimizer.optimize(text)
         if result.compressed_tokens > limit:
-            result = self.optimizer.optimize(text, max_tokens=limit)
+            result = optimizer.optimize(text, max_tokens=limit)
         with self._lock:
             self._remembered[key] = result
             if len(self._remembered) > _REMEMBERED:
                 self._remembered.popitem(last=False)
         return result
+
+    def optimizer_for(self, owner: str) -> ContextOptimizer:
+        """Return the optimizer that keeps and finds the originals of `owner`; one with a scope of its own stays as it is."""
+        return self.optimizer if self.optimizer.scope else self.optimizer.scoped(owner)
+
+    def retrieve(self, ref: str, *, user_id: str | None = None, conversation_id: str | None = None, **part: Any) -> str:
+        """Return an original that `prepare` kept for a user, or else for a conversation; see `ContextOptimizer.retrieve`."""
+        return self.optimizer_for(owner_scope(user_id=user_id, conversation_id=conversation_id)).retrieve(ref, **part)
 
     def rehydrator_within(self, max_tokens: int) -> Rehydrator:
         """Return the rehydrator with a budget for its block."""

@@ -5,13 +5,13 @@ A stage changes the draft only as its last step, so one that fails leaves everyt
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from ctx_core import telemetry
 from ctx_core.engine.report import MessageReport, Prepared, Report
+from ctx_core.markers import Tag, escape, write_block
 from ctx_core.messages import Message, message_tokens
 from ctx_core.optimize.optimizer import MIN_BUDGET
 from ctx_core.rehydrate.identity import identify
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 # What is about the request stands in a block of its own at the end; its tags, and the message they may need.
 _FRAME_TOKENS: Final = 24
-_CLOSING: Final = re.compile(r"<(?=/?context\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +40,7 @@ class Request:
     user_id: str | None
     session_id: str | None
     conversation_id: str
+    scope: str
     chunks: Sequence[str]
     graph_root: str | None
     query: str | None
@@ -119,7 +119,7 @@ class Preparation:
         results: list[CompressResult] = []
 
         def shorten(text: str) -> str:
-            results.append(engine.optimize(text, limit))
+            results.append(engine.optimize(text, limit, owner=self.request.scope))
             return results[-1].compressed
 
         message = given.map_text(shorten)
@@ -133,7 +133,7 @@ class Preparation:
     def _optimize_chunks(self) -> None:
         if self.request.chunks:
             budget = max(int(self.request.max_tokens * self.engine.shares.chunks), 32)
-            found = self.engine.optimizer.optimize_many(
+            found = self.engine.optimizer_for(self.request.scope).optimize_many(
                 self.request.chunks, max_tokens=budget, query=self.request.query or self.request.asked or None
             )
             self.chunks = tuple(found)
@@ -184,14 +184,14 @@ class Preparation:
         self.messages, self.rehydrated = found.messages, found
 
     def _attachment(self) -> str:
-        texts = [
-            text
-            for text in ((self.graph.text if self.graph else ""), *(chunk.compressed for chunk in self.chunks))
-            if text
-        ]
-        return (
-            "<context>\n" + "\n\n".join(_CLOSING.sub("&lt;", text) for text in texts) + "\n</context>" if texts else ""
+        graph = escape(self.graph.text) if self.graph else ""
+        # What the optimizer changed holds notes of its own, and is escaped but for them.
+        chunks = (
+            escape(given) if given == chunk.compressed else chunk.compressed
+            for given, chunk in zip(self.request.chunks, self.chunks, strict=False)
         )
+        texts = [text for text in (graph, *chunks) if text]
+        return write_block(Tag.CONTEXT, ["\n\n".join(texts)]) if texts else ""
 
     def _attach(self) -> None:
         """Put graph and chunks into the last user message, after the prefix that a provider's cache serves."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import OrderedDict
+from threading import Lock
 from typing import Final, Protocol
 
 from ctx_core.errors import InvalidInput
@@ -18,47 +20,71 @@ __all__ = [
     "HINT_LENGTH",
     "PAGE_CHARS",
     "CcrStore",
+    "HandedOut",
     "content_hash",
     "decode",
     "encode",
     "excerpt",
     "hint",
     "hints_in",
+    "last_hint",
     "normalized_ref",
     "own_ref",
+    "owner_scope",
+    "scope_digest",
     "without_hints",
 ]
 
 _REF: Final = re.compile(rf"[0-9a-f]{{{HINT_LENGTH},{HASH_LENGTH}}}")
+_HINT_OPENS: Final = "<!-- CCR:"
+_HINT_CHARS: Final = 256
 _HINT: Final = re.compile(
     r"<!-- CCR:([0-9a-f]{12,64}) — full content available via retrieval(?: with the tool [\w.:-]{1,64})? -->"
 )
-# Markers of other products: `<<ccr:…>>`, and a bracket that says what was left out and gives a hash for it.
-_FOREIGN: Final = re.compile(
-    r"<<ccr:[0-9a-f]{8,64}(?:[ ,][\w ,.]{0,60})?>>"
-    r"|\[[\w ,.:]{0,120}\b(?:compress|offload|omit|retrieve)[\w ,.:]{0,120}\bhash=[0-9a-f]{8,64}[\w ,.]{0,60}\]",
-    re.IGNORECASE,
-)
+_HINT_LINE: Final = re.compile(rf"\n?{_HINT.pattern}")
 
 _WORD: Final = re.compile(r"\w+")
 _AROUND: Final = 2
 
 
 class CcrStore(Protocol):
-    """Holds original content under its content hash."""
+    """Holds original content under its content hash, for one owner at a time.
 
-    def put(self, content: str) -> str:
-        """Store `content` and return its full hash; storing twice is a no-op."""
+    A scope says whose an original is: a user's, a conversation's, a tenant's. It is any string; the empty one is that of
+    callers who name no owner. What one scope holds cannot be told from another, not even that it is there.
+    """
+
+    def put(self, content: str, *, scope: str = "") -> str:
+        """Store `content` for a scope and return its full hash; storing twice is a no-op."""
         ...
 
-    def get(self, ref: str) -> str:
+    def get(self, ref: str, *, scope: str = "") -> str:
         """Return the original behind a hash or a prefix of at least 12 hex digits of it.
 
         Raises:
-            ContentNotFound: Nothing is stored under `ref`, it is no hash, or it could mean two originals.
-            ContentExpired: An original was stored under `ref`, and it is gone.
+            ContentNotFound: The scope holds nothing under `ref`, it is no hash, or it could mean two originals.
+            ContentExpired: The scope held an original under `ref`, and it is gone.
         """
         ...
+
+    def delete_scope(self, scope: str) -> int:
+        """Forget all that a scope holds, hashes included; return how many originals that were."""
+        ...
+
+
+def owner_scope(*, user_id: str | None = None, conversation_id: str | None = None) -> str:
+    """Return the scope of what belongs to a user or else to a conversation; empty if neither is known.
+
+    A user and a conversation of one name are two owners.
+    """
+    if user_id:
+        return f"user:{user_id}"
+    return f"conversation:{conversation_id}" if conversation_id else ""
+
+
+def scope_digest(scope: str) -> str:
+    """Return a scope as 32 hex digits, for the keys of stores that take no arbitrary text."""
+    return hashlib.sha256(encode(scope)).hexdigest()[:32]
 
 
 def content_hash(content: str) -> str:
@@ -83,24 +109,60 @@ def normalized_ref(ref: str) -> str | None:
 
 
 def hints_in(text: str) -> list[str]:
-    """Return every hint line of ours or of another product that `text` holds, as written, in order."""
-    if not any(sign in text for sign in ("CCR:", "ccr:", "hash=")):
-        return []
-    found = [*_HINT.finditer(text), *_FOREIGN.finditer(text)]
-    return [match.group() for match in sorted(found, key=lambda match: match.start())]
+    """Return everything in `text` that has the form of a hint, as written, in order. Whether it is one, a look-up says."""
+    return [match.group() for match in _HINT.finditer(text)] if _HINT_OPENS in text else []
 
 
-def without_hints(text: str) -> str:
-    """Return `text` without the hints that `hints_in` finds, and without the line ends before them."""
-    for line in hints_in(text):
-        text = text.replace(f"\n{line}", "", 1) if f"\n{line}" in text else text.replace(line, "", 1)
-    return text
+def last_hint(text: str) -> str | None:
+    """Return the hint that ends `text`, None if it ends otherwise."""
+    start = text.rfind(_HINT_OPENS, max(0, len(text) - _HINT_CHARS))
+    return text[start:] if start >= 0 and _HINT.fullmatch(text, start) else None
 
 
 def own_ref(hint_line: str) -> str | None:
     """Return the hash digits of a hint of ours, None for any other text."""
     match = _HINT.fullmatch(hint_line)
     return match.group(1) if match else None
+
+
+def without_hints(text: str) -> str:
+    """Return `text` without the hints that `hints_in` finds, and without the line ends before them."""
+    return _HINT_LINE.sub("", text)
+
+
+class HandedOut:
+    """Remembers, by hash, the texts that were handed out with a hint, so that shrinking one again keeps its hint.
+
+    A hint in any other text proves nothing: whoever writes a text can write one. Safe to share between threads.
+    """
+
+    def __init__(self, most: int = 4096) -> None:
+        self._most = most
+        self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._lock = Lock()
+
+    def add(self, text: str, *, scope: str) -> None:
+        """Remember a text that ends in a hint."""
+        with self._lock:
+            self._known[scope, content_hash(text)] = None
+            if len(self._known) > self._most:
+                self._known.popitem(last=False)
+
+    def hints(self, text: str, *, scope: str) -> list[str]:
+        """Return the hints of `text` if it is nothing but texts that were handed out, one below the other."""
+        if last_hint(text) is None:
+            return []
+        found: list[str] = []
+        start = 0
+        for match in _HINT.finditer(text):
+            if (scope, content_hash(text[start : match.end()].lstrip("\n"))) not in self._known:
+                return []
+            found.append(match.group())
+            start = match.end()
+        return found
+
+    def __reduce__(self) -> tuple[type[HandedOut], tuple[int]]:
+        return HandedOut, (self._most,)
 
 
 def excerpt(

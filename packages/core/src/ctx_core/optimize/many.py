@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.markers import as_in_chunk
-from ctx_core.optimize.ccr import hints_in
+from ctx_core.optimize.ccr import last_hint
 from ctx_core.optimize.compressors.relevance import hits, query_terms
 from ctx_core.optimize.compressors.text.units import MIN_PASSAGE, units_of
 from ctx_core.optimize.fit import shares
@@ -48,10 +48,12 @@ def allot(
     counter: TokenCounter,
     query: str | None,
     is_prose: Callable[[str], bool],
+    quote: Callable[[str], str],
 ) -> list[Allotment]:
     """Divide a budget over chunks; what cannot be given `floor` tokens is left out, the least worth first.
 
-    Passages are only looked for in prose: elsewhere lines that occur again belong to what stands around them.
+    Passages are only looked for in prose: elsewhere lines that occur again belong to what stands around them. As soon as
+    anything is left out, chunks are shown as `quote` returns them, so that none of them holds a note of its own making.
     """
     first: dict[str, int] = {}
     same_as = [first.setdefault(chunk, i) for i, chunk in enumerate(chunks)]
@@ -66,7 +68,8 @@ def allot(
     weights = _worth([chunks[i] for i in served], query)
     room = max_tokens - _NOTE_TOKENS * (len(told) + 1)
     given = _served([costs[i] for i in served], weights, room, floor)
-    shown = _said_once({i: chunks[i] for i, share in zip(served, given, strict=True) if share and is_prose(chunks[i])})
+    shown = {i: quote(chunks[i]) for i, share in zip(served, given, strict=True) if share}
+    shown |= _said_once({i: chunk for i, chunk in shown.items() if is_prose(chunk)})
     # What need not be said twice is room for the others.
     news = [counter.count(shown[i]) if shown.get(i, chunks[i]) != chunks[i] else costs[i] for i in served]
     given = dict(zip(served, _served(news, weights, room, floor), strict=True))
@@ -87,7 +90,7 @@ def _said_once(chunks: Mapping[int, str]) -> dict[int, str]:
     seen: dict[str, int] = {}
     shown: dict[int, str] = {}
     for number, chunk in chunks.items():
-        units = [] if hints_in(chunk) else units_of(chunk)
+        units = units_of(chunk) if last_hint(chunk) is None else []
         said = [None if unit.stays else seen.get(unit.text.strip()) for unit in units]
         out: list[str] = []
         for earlier, run in groupby(zip(said, units, strict=True), key=itemgetter(0)):

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ctx_core import telemetry
 from ctx_core.errors import InvalidInput
-from ctx_core.markers import NOT_KEPT, omission_note, same_as_chunk
+from ctx_core.markers import NOT_KEPT, escape, omission_note, same_as_chunk
 from ctx_core.optimize.ccr import (
     HINT_LENGTH,
     PAGE_CHARS,
     CcrStore,
+    HandedOut,
     content_hash,
     excerpt,
     hint,
-    hints_in,
+    last_hint,
     own_ref,
     without_hints,
 )
@@ -77,6 +79,7 @@ class ContextOptimizer:
         compress_code: Shorten code at its natural level too; under a budget it is shortened anyway.
         retrieval_tool: The name of the tool by which a model gets originals back, if it has one.
         min_tokens: Texts of fewer tokens are left alone unless a budget asks for less.
+        scope: Whose originals these are; what another scope has stored cannot be had back. See `owner_scope`.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class ContextOptimizer:
         compress_code: bool = False,
         retrieval_tool: str | None = None,
         min_tokens: int = 100,
+        scope: str = "",
     ) -> None:
         self.store: CcrStore = store if store is not None else _memory_store()
         self.counter = counter or TokenCounter()
@@ -95,6 +99,16 @@ class ContextOptimizer:
         self.compress_code = compress_code
         self.retrieval_tool = retrieval_tool
         self.min_tokens = min_tokens
+        self.scope = scope
+        self._handed_out = HandedOut()
+
+    def scoped(self, scope: str) -> ContextOptimizer:
+        """Return this optimizer for the originals of another owner, on the same store."""
+        if scope == self.scope:
+            return self
+        other = copy(self)
+        other.scope = scope
+        return other
 
     def optimize(
         self,
@@ -123,9 +137,8 @@ class ContextOptimizer:
         tokens = self.counter.count(text)
         if shown is text and tokens <= (self.min_tokens if max_tokens is None else max_tokens):
             return self._untouched(text, tokens, content_type)
-        # What looks like a hint and leaves no room for anything else is content.
-        carried = [line for line in hints_in(text) if self._leaves_room(line, max_tokens)]
-        if max_tokens is None and (carried or holds_compact_json(text)):
+        carried = self._handed_out.hints(text, scope=self.scope)
+        if max_tokens is None and (carried or self._is_hinted(text) or holds_compact_json(text)):
             return self._untouched(text, tokens, content_type)
         with telemetry.span("ctx.optimize"):
             work = Assignment(
@@ -152,7 +165,13 @@ class ContextOptimizer:
         """
         _check_budget(max_tokens)
         allotted = allot(
-            chunks, max_tokens, floor=MIN_BUDGET, counter=self.counter, query=query, is_prose=self._is_prose
+            chunks,
+            max_tokens,
+            floor=MIN_BUDGET,
+            counter=self.counter,
+            query=query,
+            is_prose=self._is_prose,
+            quote=self._quoted,
         )
         left_out = [i for i, one in enumerate(allotted) if one.budget == 0 < one.tokens]
         results: dict[int, CompressResult] = {}
@@ -181,7 +200,7 @@ class ContextOptimizer:
 
     def _told(self, text: str, one: Allotment, note: str, omission: Omission | None) -> CompressResult:
         """Return a note in place of a chunk, or of parts of it."""
-        carried = hints_in(text)
+        carried = self._handed_out.hints(text, scope=self.scope)
         return CompressResult(
             compressed=note,
             original_tokens=one.tokens,
@@ -204,10 +223,10 @@ class ContextOptimizer:
         """Return an original, or the part of it that is asked for; see `excerpt` for the arguments.
 
         Raises:
-            ContentNotFound: Nothing is stored under `ref`.
+            ContentNotFound: Nothing is stored under `ref` in this optimizer's scope.
             ContentExpired: It was stored, and its time ran out.
         """
-        return excerpt(self.store.get(ref), query=query, lines=lines, page=page, page_chars=page_chars)
+        return excerpt(self._get(ref), query=query, lines=lines, page=page, page_chars=page_chars)
 
     async def aoptimize(
         self,
@@ -290,6 +309,8 @@ class ContextOptimizer:
                 return self._untouched(work.text, work.tokens, work.kind)
             shown = "\n".join(filter(None, (draft.body.rstrip("\n"), NOT_KEPT))) if draft.omissions else draft.text
             tokens = self.counter.count(shown)
+        if ref is not None and draft.omissions:
+            self._handed_out.add(shown, scope=self.scope)
         telemetry.metric("ctx.optimize.ratio", tokens / work.tokens, content_type=work.kind)
         return CompressResult(
             compressed=shown,
@@ -304,10 +325,32 @@ class ContextOptimizer:
     def _stored(self, text: str) -> str | None:
         """Store an original and return the digits its hint shows; None if it cannot be had back."""
         try:
-            return self.store.put(text)[:HINT_LENGTH]
+            # Stores of one's own that know no scopes serve callers who name no owner.
+            ref = self.store.put(text, scope=self.scope) if self.scope else self.store.put(text)
+            return ref[:HINT_LENGTH]
         except Exception as error:  # noqa: BLE001 - any store, any failure: the chat goes on without it
             telemetry.degraded("ccr", error)
             return None
+
+    def _get(self, ref: str) -> str:
+        return self.store.get(ref, scope=self.scope) if self.scope else self.store.get(ref)
+
+    def _is_hinted(self, text: str) -> bool:
+        """Say whether `text` ends in the hint of an original that this scope holds."""
+        line = last_hint(text)
+        return line is not None and self._is_ours(line)
+
+    def _is_ours(self, hint_line: str) -> bool:
+        try:
+            self._get(own_ref(hint_line) or "")
+        except Exception:  # noqa: BLE001 - what cannot be looked up is text
+            return False
+        return True
+
+    def _quoted(self, chunk: str) -> str:
+        """Return a chunk so that nothing in it reads as a note of ours; its last hint stays if it is one."""
+        line = last_hint(chunk)
+        return escape(chunk, keep=(line,) if line and self._is_ours(line) else ())
 
     def _untouched(self, text: str, tokens: int, content_type: ContentType | None) -> CompressResult:
         kind = content_type or self.router.by_shape(text).content_type

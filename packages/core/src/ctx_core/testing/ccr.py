@@ -34,6 +34,19 @@ _TEXTS: Final = (
     "x" * 1_000_000,
 )
 
+_SCOPES: Final = (
+    "",
+    "user:user-1",
+    "user:user-2",
+    "user:*",
+    "conversation:user-1",
+    "a/b",
+    "a",
+    "ü \ud800 \x00 :{}",
+    "0" * 64,
+)
+"""Whose originals they are: names that a key, a path, a pattern or a label would have to escape."""
+
 Expiring = tuple["CcrStore", Callable[[], None]]
 """A store whose originals expire, and a call that lets that time pass."""
 
@@ -88,6 +101,36 @@ class CcrStoreConformance:
         wrong = ref[:20] + ("0" if ref[20] != "0" else "1")
         with pytest.raises(ContentNotFound):
             store.get(wrong)
+
+    @pytest.mark.parametrize("scope", _SCOPES, ids=range(len(_SCOPES)))
+    def test_what_a_scope_holds_is_found_in_it_alone(self, store: CcrStore, scope: str) -> None:
+        ref = store.put("a secret of one owner", scope=scope)
+        for other in {*_SCOPES, f"{scope}1", scope[:-1], scope.upper()} - {scope}:
+            for asked in (ref, ref[:12]):
+                with pytest.raises(ContentNotFound) as caught:
+                    store.get(asked, scope=other)
+                assert not isinstance(caught.value, ContentExpired)
+        assert store.get(ref, scope=scope) == store.get(ref[:12], scope=scope) == "a secret of one owner"
+
+    def test_the_same_content_in_two_scopes_is_two_originals(self, store: CcrStore) -> None:
+        ref = store.put("both have it", scope="a")
+        assert store.put("both have it", scope="b") == ref
+        assert store.delete_scope("a") == 1
+        assert store.get(ref[:12], scope="b") == "both have it"
+
+    @pytest.mark.parametrize("scope", _SCOPES, ids=range(len(_SCOPES)))
+    def test_deleting_a_scope_forgets_all_of_it_and_nothing_else(self, store: CcrStore, scope: str) -> None:
+        kept = {other: store.put(f"kept for {other!r}", scope=other) for other in _SCOPES if other != scope}
+        gone = [store.put(f"text {n}", scope=scope) for n in range(3)]
+        assert store.delete_scope(scope) == 3
+        for ref in gone:
+            for asked in (ref, ref[:12]):
+                with pytest.raises(ContentNotFound) as caught:
+                    store.get(asked, scope=scope)
+                assert not isinstance(caught.value, ContentExpired)
+        assert all(store.get(ref, scope=other) == f"kept for {other!r}" for other, ref in kept.items())
+        assert store.delete_scope(scope) == 0
+        assert store.get(store.put("text 0", scope=scope), scope=scope) == "text 0"
 
     def test_expired_is_told_apart_from_unknown(self, expiring: Expiring) -> None:
         store, let_time_pass = expiring

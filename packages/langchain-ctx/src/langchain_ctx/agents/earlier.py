@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.errors import NotFound
-from ctx_core.optimize.ccr import hints_in, own_ref
+from ctx_core.markers import escape, quote_lines
+from ctx_core.optimize.ccr import last_hint, own_ref
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,22 +25,26 @@ DESCRIPTION: Final = (
 )
 
 
-def earlier_turns(engine: ContextEngine, *, owner: str, session_id: str | None) -> str:
-    """Return every turn of a session that is in the archive, oldest first, tool results as the tools gave them."""
-    turns = engine.archive.export(owner)
-    return "\n\n".join(_told(turn, engine.optimizer) for turn in turns if turn.session_id == session_id)
+def earlier_turns(engine: ContextEngine, *, owner: str, session_id: str | None, scope: str = "") -> str:
+    """Return every turn of a session that is in the archive, oldest first, tool results as the tools gave them.
+
+    Lines of a turn are indented under its first, so that none of them reads as another turn.
+    """
+    turns, optimizer = engine.archive.export(owner), engine.optimizer_for(scope)
+    return "\n\n".join(_told(turn, optimizer) for turn in turns if turn.session_id == session_id)
 
 
 def _told(turn: Turn, optimizer: ContextOptimizer) -> str:
     who = f"{turn.role} {turn.name}" if turn.name else turn.role
     calls = (f"called {call.name} {call.arguments}" for call in turn.tool_calls)
     said = next(_originals(turn.text, optimizer), turn.text)
-    return "\n".join((f"{who}:", *(part for part in (said, *calls) if part)))
+    return quote_lines(escape("\n".join((f"{who}:", *(part for part in (said, *calls) if part)))))
 
 
 def _originals(text: str, optimizer: ContextOptimizer) -> Iterator[str]:
-    for ref in filter(None, map(own_ref, hints_in(text))):
+    """Yield the original that the hint at the end of a text names, if this scope holds it."""
+    if ref := own_ref(last_hint(text) or ""):
         try:
             yield optimizer.retrieve(ref)
         except NotFound:
-            continue
+            return

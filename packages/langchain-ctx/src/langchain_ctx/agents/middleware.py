@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse, ModelResponse
 from langchain_core.exceptions import ContextOverflowError
@@ -17,7 +17,7 @@ from langgraph.types import Command
 from ctx_core.engine.engine import ContextEngine
 from ctx_core.errors import InvalidInput
 from ctx_core.messages import message_tokens
-from ctx_core.optimize.ccr import PAGE_CHARS
+from ctx_core.optimize.ccr import PAGE_CHARS, owner_scope
 from ctx_core.optimize.optimizer import ContextOptimizer
 from ctx_core.rehydrate.inject import inject
 from langchain_ctx.agents.cache_marks import marked
@@ -51,6 +51,13 @@ class _Prompt:
     request: ModelRequest[Any]
     tokens: int = 0
     overhead: int | None = None
+
+
+class _Run(Protocol):
+    """What a request to a tool or a model says of its run."""
+
+    @property
+    def runtime(self) -> Any: ...
 
 
 class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
@@ -102,15 +109,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         self.cache_marks = cache_marks
         self._window = Window(engine=self.engine, max_tokens=max_tokens, low_water=low_water)
         optimizer = self.engine.optimizer
-        self.tools = [
-            retrieve_original_tool(
-                optimizer,
-                name=optimizer.retrieval_tool or tool,
-                description=DESCRIPTION,
-                # A page is not shortened, so it must fit as it is; even dense text has a token for two characters.
-                page_chars=min(PAGE_CHARS, 2 * self._window.message_limit),
-            )
-        ]
+        self.tools = [self._retrieval_tool(optimizer, optimizer.retrieval_tool or tool)]
 
     @property
     def name(self) -> str:
@@ -169,25 +168,33 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     # At the tool.
 
     def _resolved(self, request: ToolCallRequest) -> ToolCallRequest:
-        """Let the model ask for whatever left the window of its thread, under one name."""
-        if not is_retrieval_tool(request.tool) or request.tool_call["args"].get("ref") != EARLIER:
+        """Let the model ask for what this run's owner has, and for whatever left the window of its thread under one name."""
+        if not is_retrieval_tool(request.tool):
+            return request
+        if request.tool is self.tools[0]:
+            optimizer = self.engine.optimizer_for(self._owner(request))
+            request = request.override(tool=self._retrieval_tool(optimizer, self.tools[0].name))
+        if request.tool_call["args"].get("ref") != EARLIER:
             return request
         return self._window.guarded("wrap_tool_call", lambda: self._with_earlier(request), otherwise=request)
 
     def _with_earlier(self, request: ToolCallRequest) -> ToolCallRequest:
         memory, scope = self._memory(request.state), self._scope(request.runtime)
-        text = earlier_turns(self.engine, owner=scope.user_id or memory.owner, session_id=scope.session_id)
-        ref = self.engine.optimizer.store.put(text or "Nothing has left the conversation yet.")
+        owner = self._owner(request)
+        text = earlier_turns(self.engine, owner=scope.user_id or memory.owner, session_id=scope.session_id, scope=owner)
+        optimizer = self.engine.optimizer_for(owner)
+        ref = optimizer.store.put(text or "Nothing has left the conversation yet.", scope=optimizer.scope)
         return request.override(tool_call={**request.tool_call, "args": {**request.tool_call["args"], "ref": ref}})
 
     def _optimized(self, request: ToolCallRequest, result: ToolResult) -> ToolResult:
         if is_retrieval_tool(request.tool):
             return result
-        return map_tool_messages(result, self._optimized_message)
+        owner = self._owner(request)
+        return map_tool_messages(result, lambda message: self._optimized_message(message, owner))
 
-    def _optimized_message(self, message: ToolMessage) -> ToolMessage:
+    def _optimized_message(self, message: ToolMessage, owner: str) -> ToolMessage:
         shrunk = self._window.guarded(
-            "wrap_tool_call", lambda: to_host(self._window.shrunk(to_core(message))), otherwise=message
+            "wrap_tool_call", lambda: to_host(self._window.shrunk(to_core(message), scope=owner)), otherwise=message
         )
         return cast("ToolMessage", shrunk)
 
@@ -196,7 +203,11 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
     def _window_update(self, state: ContextState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         memory, scope = self._memory(state), self._scope(runtime)
         changes, memory = self._window.turn_over(
-            state["messages"], memory, owner=scope.user_id or memory.owner, session_id=scope.session_id
+            state["messages"],
+            memory,
+            owner=scope.user_id or memory.owner,
+            session_id=scope.session_id,
+            scope=scope.owner or owner_scope(conversation_id=memory.owner),
         )
         update: dict[str, Any] = {"messages": changes} if changes else {}
         if self._remembered(state) != asdict(memory):
@@ -222,6 +233,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             given,
             max_tokens=max(budget - tools_tokens, LEAST_BUDGET),
             conversation_id=scope.session_id or memory.owner,
+            owner=self._owner(request),
             graph_root=scope.graph_root,
         )
         report = prepared.report
@@ -248,6 +260,20 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return ExtendedModelResponse(model_response=response, command=Command(update={"ctx": remembered}))
 
     # What every hook needs.
+
+    def _retrieval_tool(self, optimizer: ContextOptimizer, name: str) -> BaseTool:
+        return retrieve_original_tool(
+            optimizer,
+            name=name,
+            description=DESCRIPTION,
+            # A page is not shortened, so it must fit as it is; even dense text has a token for two characters.
+            page_chars=min(PAGE_CHARS, 2 * self._window.message_limit),
+        )
+
+    def _owner(self, request: _Run) -> str:
+        """Return the scope of the run's originals: its user's, else its thread's, else that of its state alone."""
+        remembered = self._remembered(getattr(request, "state", None) or {}) or {}
+        return self._scope(request.runtime).owner or owner_scope(conversation_id=remembered.get("owner"))
 
     def _remembered(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
         return (state.get("ctx") or {}).get(self.name)

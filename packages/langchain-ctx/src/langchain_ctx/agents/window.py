@@ -44,19 +44,19 @@ class Window:
         """The most tokens of one message."""
         return max(int(self.max_tokens * self.engine.shares.message), MIN_BUDGET)
 
-    def shrunk(self, message: Message) -> Message:
-        """Return a message with its texts optimized."""
-        return message.map_text(lambda text: self.engine.optimize(text, self.message_limit).compressed)
+    def shrunk(self, message: Message, *, scope: str) -> Message:
+        """Return a message with its texts optimized, their originals kept for the owner that `scope` names."""
+        return message.map_text(lambda text: self.engine.optimize(text, self.message_limit, owner=scope).compressed)
 
     def turn_over(
-        self, messages: Sequence[BaseMessage], memory: Memory, *, owner: str, session_id: str | None
+        self, messages: Sequence[BaseMessage], memory: Memory, *, owner: str, session_id: str | None, scope: str
     ) -> tuple[list[BaseMessage], Memory]:
         """Return the changes to the messages channel, and what to remember: turns leave, and what is referred to comes back."""
         given = all_to_core(messages)
         asked = next((m for m in reversed(given) if m.role == "user" and _said([m])), None)
         reserve = self.guarded("rehydrate", lambda: self._comeback(asked), otherwise=0)
         room = max(self.max_tokens - memory.overhead - reserve, LEAST_BUDGET)
-        kept = self.guarded("evict", lambda: self._evicted(given, room, owner, session_id), otherwise=given)
+        kept = self.guarded("evict", lambda: self._evicted(given, room, owner, session_id, scope), otherwise=given)
         # What has only just left may be what the user refers to; and the prefix is another one now anyway.
         if asked and (asked.id != memory.asked or kept is not given):
             block = self.guarded("rehydrate", lambda: self._block(kept, reserve, owner, session_id), otherwise="")
@@ -70,9 +70,11 @@ class Window:
             return 0
         return min(int(self.max_tokens * self.engine.shares.rehydrated), rehydrator.config.max_tokens)
 
-    def _evicted(self, given: list[Message], room: int, owner: str, session_id: str | None) -> list[Message]:
+    def _evicted(
+        self, given: list[Message], room: int, owner: str, session_id: str | None, scope: str
+    ) -> list[Message]:
         """Return what stays; what leaves is in the archive by then."""
-        shrunk = [self.shrunk(message) if self._is_pasted(message) else message for message in given]
+        shrunk = [self.shrunk(message, scope=scope) if self._is_pasted(message) else message for message in given]
         evictor = self.engine.evictor
         if not evictor.evict(shrunk, max_tokens=room).evicted:
             return given

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from ctx_core.errors import ContentExpired, ContentNotFound, InvalidInput, StoreUnavailable
 from ctx_core.extras import require
-from ctx_core.optimize.ccr import HINT_LENGTH, content_hash, decode, encode, normalized_ref
+from ctx_core.optimize.ccr import HINT_LENGTH, content_hash, decode, encode, normalized_ref, scope_digest
 
 require("redis", extra="redis")
 
@@ -44,32 +44,50 @@ class RedisCcrStore:
         store._origin = (url, options)
         return store
 
-    def put(self, content: str) -> str:
-        """Store `content` and return its full hash."""
+    def put(self, content: str, *, scope: str = "") -> str:
+        """Store `content` for a scope and return its full hash."""
         ref = content_hash(content)
         milliseconds = None if self._ttl_seconds is None else max(1, int(self._ttl_seconds * 1000))
-        with _translated(), self._client.pipeline(transaction=True) as pipe:
-            pipe.set(self._key(ref), encode(content), px=milliseconds)
-            pipe.sadd(self._index(ref), ref)
+        with _translated():
+            # The list of a scope first: whatever fails after it, deleting the scope finds the original.
+            self._client.sadd(self._list(scope), ref)
             if milliseconds is not None:
-                pipe.pexpire(self._index(ref), _INDEX_FACTOR * milliseconds)
-            pipe.execute()
+                self._client.pexpire(self._list(scope), _INDEX_FACTOR * milliseconds)
+            with self._client.pipeline(transaction=True) as pipe:
+                pipe.set(self._key(scope, ref), encode(content), px=milliseconds)
+                pipe.sadd(self._index(scope, ref), ref)
+                if milliseconds is not None:
+                    pipe.pexpire(self._index(scope, ref), _INDEX_FACTOR * milliseconds)
+                pipe.execute()
         return ref
 
-    def get(self, ref: str) -> str:
-        """Return the original behind `ref`."""
+    def get(self, ref: str, *, scope: str = "") -> str:
+        """Return the original that a scope holds under `ref`."""
         prefix = normalized_ref(ref)
         if prefix is None:
             raise ContentNotFound(ref)
         with _translated():
-            known = [member.decode() for member in cast("set[bytes]", self._client.smembers(self._index(prefix)))]
+            known = self._members(self._index(scope, prefix))
             full = [member for member in known if member.startswith(prefix)]
             if len(full) != 1:
                 raise ContentNotFound(ref)
-            content = cast("bytes | None", self._client.get(self._key(full[0])))
+            content = cast("bytes | None", self._client.get(self._key(scope, full[0])))
         if content is None:
             raise ContentExpired(ref)
         return decode(content)
+
+    def delete_scope(self, scope: str) -> int:
+        """Forget all that a scope holds, hashes included; return how many originals that were."""
+        held = 0
+        with _translated():
+            refs = self._members(self._list(scope))
+            for ref in refs:
+                held += self._client.delete(self._key(scope, ref))
+                self._client.delete(self._index(scope, ref))
+            if refs:
+                # What was stored meanwhile stays on the list.
+                self._client.srem(self._list(scope), *refs)
+        return held
 
     def close(self) -> None:
         """Close the connections of the client."""
@@ -81,11 +99,21 @@ class RedisCcrStore:
         url, options = self._origin
         return _connected, (type(self), url, self._namespace, self._ttl_seconds, options)
 
-    def _key(self, ref: str) -> str:
-        return f"{self._index(ref)}:{ref}"
+    def _members(self, key: str) -> list[str]:
+        return [member.decode() for member in cast("set[bytes]", self._client.smembers(key))]
 
-    def _index(self, ref: str) -> str:
-        return f"{self._namespace}:ccr:{{{ref[:HINT_LENGTH]}}}"
+    def _key(self, scope: str, ref: str) -> str:
+        return f"{self._index(scope, ref)}:{ref}"
+
+    def _index(self, scope: str, ref: str) -> str:
+        return f"{self._place(scope)}:{{{ref[:HINT_LENGTH]}}}"
+
+    def _list(self, scope: str) -> str:
+        return f"{self._place(scope)}:all"
+
+    def _place(self, scope: str) -> str:
+        # A digest, since the owner's name is nothing that keys, logs and monitors of the server need to know.
+        return f"{self._namespace}:ccr:{scope_digest(scope)}" if scope else f"{self._namespace}:ccr"
 
 
 def _connected(
