@@ -2,7 +2,7 @@
 
 A frame is written on one line. Its parts stand in their order in the sentence:
 
-- `what` matches this word, `last_time` these words in a row, `remembe*` words that begin so;
+- `what` matches this word, `last_time` these words in a row, `remembe*` words that begin so, `*aste` words that end so;
 - `SAID` matches any entry of the word list of that name, `what|which|SAID` any of these;
 - `we?` matches the same or nothing, `..4` up to four words;
 - `!to|from` matches nothing, where none of these follows;
@@ -208,8 +208,10 @@ def _read_entries(word: str, lists: WordLists) -> Entries:
 
 
 def _read_row(text: str) -> tuple[str, ...]:
-    stem = text.rstrip("*").replace("_", " ")
+    stem = text.strip("*").replace("_", " ")
     row = tuple(stem.replace("'", " ").replace("-", " ").split()) if stem.isascii() else split_words(stem)
     if not row:
         raise StoreCorrupt(f"{text!r} holds no word")
+    if text.startswith("*"):
+        return (f"*{row[0]}", *row[1:])
     return (*row[:-1], f"{row[-1]}*") if text.endswith("*") else row

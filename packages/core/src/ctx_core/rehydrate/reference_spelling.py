@@ -1,8 +1,7 @@
-"""Words as they are typed: listed words with one slip in them, and words that begin with a listed stem."""
+"""Words as they are typed: listed words with one slip in them, and words with a listed beginning or ending."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +12,9 @@ if TYPE_CHECKING:
 _SHORTEST_MISSPELT: Final = 7
 # The last letters carry the tense, so that "mentions" is no slip of "mentioned".
 _ENDING: Final = 2
+_LONGEST_MISSPELT: Final = 24
+# What must stand before an ending: "chiste" is a word of its own, "me" no form of a verb.
+_SHORTEST_ROOT: Final = 2
 _KEPT: Final = 8_192
 
 
@@ -20,15 +22,15 @@ class Spelling:
     """Finds the listed words that a typed word can stand for.
 
     Args:
-        words: The listed words; one that ends in `*` is a stem.
+        words: The listed words; one that ends in `*` is a stem, one that begins with `*` an ending.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
         listed = frozenset(words)
-        stems = frozenset(word for word in listed if word.endswith("*"))
-        self._words = listed - stems
-        self._stems = stems
-        self._stem_lengths = sorted({len(stem) - 1 for stem in stems})
+        self._affixes = frozenset(word for word in listed if "*" in word)
+        self._words = listed - self._affixes
+        self._stem_lengths = sorted({len(word) - 1 for word in self._affixes if word.endswith("*")})
+        self._ending_lengths = sorted({len(word) - 1 for word in self._affixes if word.startswith("*")})
         self._slips: dict[str, str] = {}
         self._swaps: dict[str, list[str]] = {}
         for word in sorted(self._words):
@@ -37,28 +39,29 @@ class Spelling:
                     self._slips.setdefault(slip, word)
                 self._slips.setdefault(_collapse(word), word)
                 self._swaps.setdefault(_letters(word), []).append(word)
-        self._read: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._read: dict[str, tuple[str, ...]] = {}
 
     def read(self, token: str) -> tuple[str, ...]:
-        """Return the token, and the listed words and stems it can stand for."""
+        """Return the token, and the listed words, beginnings and endings it can stand for."""
         keys = self._read.get(token)
         if keys is None:
             keys = self._find_keys(token)
             if len(self._read) >= _KEPT:
-                self._read = OrderedDict()
+                self._read = {}
             self._read[token] = keys
         return keys
 
     def _find_keys(self, token: str) -> tuple[str, ...]:
-        stems = tuple(
-            stem
-            for length in self._stem_lengths
-            if length <= len(token) and (stem := f"{token[:length]}*") in self._stems
-        )
-        if token in self._words or stems or not _SHORTEST_MISSPELT - 1 <= len(token) <= 24:
-            return (token, *stems)
+        affixes = self._find_affixes(token)
+        if token in self._words or not _SHORTEST_MISSPELT - 1 <= len(token) <= _LONGEST_MISSPELT:
+            return (token, *affixes)
         word = self._correct(token)
-        return (token, word) if word else (token,)
+        return (token, word, *affixes) if word else (token, *affixes)
+
+    def _find_affixes(self, token: str) -> tuple[str, ...]:
+        stems = (f"{token[:length]}*" for length in self._stem_lengths if length <= len(token))
+        endings = (f"*{token[-length:]}" for length in self._ending_lengths if length + _SHORTEST_ROOT <= len(token))
+        return tuple(affix for affix in (*stems, *endings) if affix in self._affixes)
 
     def _correct(self, token: str) -> str | None:
         """Return the listed word that the token misses by one letter left out, added, doubled or swapped."""
