@@ -7,6 +7,6 @@ window ─▶ evict (pairs, windows) ─▶ shorter window, with a note (summary
              │
            shelf ─▶ index ◀─ vectorizer       as this process sees it
              ▲
-question ─▶ triggers, reference_patterns ─▶ query, times ─▶ ranking (lexical, vectors, views) ─▶ rehydrator ─▶ inject ─▶ prompt
+question ─▶ triggers, reference_patterns ─▶ query, date_expressions ─▶ ranking (lexical, vectors, views) ─▶ rehydrator ─▶ inject ─▶ prompt
 ```
 """

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.rehydrate.date_expressions import Period, find_period
 from ctx_core.rehydrate.lexical import stem, words
-from ctx_core.rehydrate.times import Period, period_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,7 +71,7 @@ def read_query(text: str, *, speakers: Iterable[str], today: date) -> Query:
     names = {name: frozenset(words(name)) for name in speakers}
     folded = text.casefold()
     named = [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded)]
-    period = period_in(text, today)
+    period = find_period(text, today)
     of_time = set(words(period.phrase)) if period else set[str]()
     of_names = set[str]().union(*names.values())
     said = dict.fromkeys(words(text))

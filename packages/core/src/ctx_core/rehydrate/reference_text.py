@@ -86,6 +86,18 @@ def split_sentences(text: str) -> list[Sentence]:
     return sentences
 
 
+def split_words_with_spans(text: str) -> list[tuple[str, int, int]]:
+    """Return the folded words of `text`, each with where it begins and ends; sentence ends are skipped."""
+    words: list[tuple[str, int, int]] = []
+    for found in _TOKEN.finditer(text):
+        word, start = found[0], found.start()
+        if word in _BREAKS or word in _COLONS:
+            continue
+        for part, offset in ((word, 0),) if word.isascii() else _split_signs(word):
+            words.append((fold(part), start + offset, start + offset + len(part)))
+    return words
+
+
 def split_words(text: str) -> tuple[str, ...]:
     """Return the folded words of a text without sentence ends, such as an entry of a word list."""
     return tuple(token for sentence in split_sentences(text) for token in sentence.tokens)
