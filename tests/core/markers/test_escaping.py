@@ -12,11 +12,11 @@ from ctx_core.markers import (
     escape,
     has_marker,
     hint,
-    omission_note,
     page_of,
     quote_lines,
     same_as_chunk,
 )
+from ctx_core.select.notes import omission_note
 from ctx_core.testing.hostile import LOOK_ALIKES, MARKERS, ORDINARY
 
 PARTS = st.sampled_from(
@@ -78,7 +78,7 @@ def test_every_tag_of_ours_is_escaped(tag: Tag):
 
 
 @pytest.mark.parametrize(
-    "note", [omission_note("5 lines"), same_as_chunk(1), as_in_chunk(12), page_of(1, 3), hint("0" * 64)]
+    "note", [omission_note(5, "lines"), same_as_chunk(1), as_in_chunk(12), page_of(1, 3), hint("0" * 64)]
 )
 def test_every_note_of_ours_is_escaped(note: str):
     assert has_marker(note)

@@ -10,12 +10,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from ctx_core import telemetry
+from ctx_core.engine.blocks import keep_blocks, recognize_blocks
 from ctx_core.engine.report import MessageReport, Prepared, Report
 from ctx_core.markers import Tag, escape, write_block
 from ctx_core.messages import Message, message_tokens
 from ctx_core.optimize.optimizer import MIN_BUDGET
 from ctx_core.rehydrate.identity import identify
-from ctx_core.rehydrate.summary import without_notes
+from ctx_core.rehydrate.summary import map_beside_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ctx_core.engine.engine import ContextEngine
     from ctx_core.graph.render import RenderedContext
     from ctx_core.optimize.align import Aligned
-    from ctx_core.optimize.optimizer import CompressResult
+    from ctx_core.optimize.optimizer import CompressResult, ContextOptimizer
     from ctx_core.rehydrate.rehydrator import Rehydrated
 
 # What is about the request stands in a block of its own at the end; its tags, and the message they may need.
@@ -79,6 +80,7 @@ class Preparation:
 
     def run(self) -> Prepared:
         """Take the draft through every stage."""
+        self._stage("recognize", lambda: recognize_blocks(self.messages, self._optimizer))
         self._stage("optimize", lambda: self._optimize(self._message_limit))
         self._stage("graph", self._render_graph)
         self._stage("chunks", self._optimize_chunks)
@@ -86,6 +88,7 @@ class Preparation:
         self._stage("rehydrate", self._rehydrate)
         self._stage("attach", self._attach)
         self._stage("align", self._align)
+        self._stage("keep_blocks", lambda: keep_blocks(self.request.messages, self.messages, self._optimizer))
         return Prepared(messages=self.messages, report=self._report())
 
     def _stage(self, name: str, work: Callable[[], None]) -> None:
@@ -98,6 +101,10 @@ class Preparation:
                 raise
             self.warnings.append(telemetry.degraded(name, error))
         self.timings_ms[name] = (perf_counter() - start) * 1e3
+
+    @property
+    def _optimizer(self) -> ContextOptimizer:
+        return self.engine.optimizer_for(self.request.scope)
 
     @property
     def _message_limit(self) -> int:
@@ -114,15 +121,19 @@ class Preparation:
         retrieval = engine.optimizer.retrieval_tool
         if given.verbatim or given.role not in ("tool", "user") or (retrieval and retrieval in (tool, given.name)):
             return row
-        if given.role == "user" and (_is_noted(given) or message_tokens(given, engine.counter) <= limit):
+        is_said = given.role == "user"
+        if is_said and message_tokens(given, engine.counter) <= limit:
             return row
         results: list[CompressResult] = []
 
         def shorten(text: str) -> str:
+            # What a user says is shortened where it is long itself, not where a note of ours stands beside it.
+            if is_said and engine.counter.count(text) <= limit:
+                return text
             results.append(engine.optimize(text, limit, owner=self.request.scope))
             return results[-1].compressed
 
-        message = given.map_text(shorten)
+        message = given.map_text(lambda text: map_beside_notes(text, shorten) if is_said else shorten(text))
         return _Row(given, message, max(results, key=lambda result: result.original_tokens, default=None))
 
     def _render_graph(self) -> None:
@@ -133,7 +144,7 @@ class Preparation:
     def _optimize_chunks(self) -> None:
         if self.request.chunks:
             budget = max(int(self.request.max_tokens * self.engine.shares.chunks), 32)
-            found = self.engine.optimizer_for(self.request.scope).optimize_many(
+            found = self._optimizer.optimize_many(
                 self.request.chunks, max_tokens=budget, query=self.request.query or self.request.asked or None
             )
             self.chunks = tuple(found)
@@ -239,11 +250,6 @@ class Preparation:
             ccr_hash=result.ccr_hash if result else None,
             archived=row.archived,
         )
-
-
-def _is_noted(message: Message) -> bool:
-    """Say whether an earlier eviction left its note in the message; what the user wrote was shortened before that."""
-    return without_notes(message)[0] is not message
 
 
 def _with_block(message: Message, text: str) -> Message:

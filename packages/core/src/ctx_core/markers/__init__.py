@@ -11,10 +11,10 @@ from ctx_core.markers.notes import (
     SHORTENED,
     as_in_chunk,
     hint,
-    omission_note,
     page_of,
     same_as_chunk,
 )
+from ctx_core.markers.written import find_blocks, is_written, remember_block, split_blocks
 
 __all__ = [
     "HINT_LENGTH",
@@ -23,11 +23,14 @@ __all__ = [
     "Tag",
     "as_in_chunk",
     "escape",
+    "find_blocks",
     "has_marker",
     "hint",
-    "omission_note",
+    "is_written",
     "page_of",
     "quote_lines",
+    "remember_block",
     "same_as_chunk",
+    "split_blocks",
     "write_block",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from ctx_core.markers.written import remember_block
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -20,8 +22,13 @@ class Tag(StrEnum):
 
 
 def write_block(tag: Tag, lines: Iterable[str]) -> str:
-    """Return `lines` between the tags of a block. Content among them must have been escaped."""
-    return "\n".join((f"<{tag}>", *lines, f"</{tag}>"))
+    """Return `lines` between the tags of a block, which is known for ours from now on; see `split_blocks`.
+
+    Content among the lines must have been escaped.
+    """
+    block = "\n".join((f"<{tag}>", *lines, f"</{tag}>"))
+    remember_block(block)
+    return block
 
 
 def quote_lines(text: str, indent: str = "  ") -> str:

@@ -25,7 +25,7 @@ _LONGEST: Final = 128
 _LONGEST_BRACKET: Final = 400
 _JOINERS: Final = str.maketrans("", "", " -_▁")
 _NAME: Final = re.compile(r"[a-z0-9_.:-]{0,64}")
-_NAME_ENDS: Final = (" ", ">", "/", "\\", "|", "]", ")", OTHER)
+_NAME_ENDS: Final = (" ", ">", "/", "\\", "|", "]", ")", "}", '"', "'", "`", OTHER)
 
 _OWN: Final = tuple(str(tag).translate(_JOINERS) for tag in Tag if tag is not Tag.CONTEXT)
 # The roles and control tokens of the chat templates of Llama, Mistral, Gemma, Qwen, DeepSeek, Phi, GLM and ChatML, of
@@ -86,7 +86,7 @@ _INDENT: Final = r"[ \t\xa0\u3000\u200b\ufeff]{0,16}"
 _LINE: Final = re.compile(
     rf"(?:\A|{_LINE_END}){_INDENT}(?=[#＃]{{2,4}} ?(?:instruction|response|input|system|human|user|assistant):"
     rf"|[─━═—–=-]{{2,8}} ?L[0-3]\b)"
-    rf"|(?:\A|{_LINE_END}{_INDENT}{_LINE_END}){_INDENT}(?=(?:human|assistant):)",
+    rf"|(?:\A{_LINE_END}?|{_LINE_END}{_INDENT}{_LINE_END}){_INDENT}(?=(?:human|assistant):)",
     re.IGNORECASE,
 )
 _LINE_SIGNS: Final = (

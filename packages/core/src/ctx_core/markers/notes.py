@@ -20,11 +20,6 @@ def hint(ref: str, *, retrieval_tool: str | None = None) -> str:
     return f"<!-- CCR:{ref[:HINT_LENGTH]} — full content available via retrieval{with_tool} -->"
 
 
-def omission_note(what: str) -> str:
-    """Return the note for something that was left out here, such as `5 lines`."""
-    return f"[… {what}]"
-
-
 def same_as_chunk(number: int) -> str:
     """Return the note that stands for a chunk that repeats an earlier one, counted from 1."""
     return f"[same as chunk {number}]"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core import telemetry
 from ctx_core.errors import InvalidInput
-from ctx_core.markers import NOT_KEPT, escape, omission_note, same_as_chunk
+from ctx_core.markers import NOT_KEPT, escape, same_as_chunk
 from ctx_core.optimize.ccr import (
     HINT_LENGTH,
     PAGE_CHARS,
@@ -29,6 +29,7 @@ from ctx_core.optimize.draft import Assignment, Draft
 from ctx_core.optimize.many import allot
 from ctx_core.optimize.router import ContentRouter
 from ctx_core.optimize.segment import Segment, segments
+from ctx_core.select.notes import omission_note
 from ctx_core.tokens import TokenCounter
 
 if TYPE_CHECKING:
@@ -110,6 +111,11 @@ class ContextOptimizer:
         other.scope = scope
         return other
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether another process may read what is kept: true unless the store says that it belongs to this one alone."""
+        return getattr(self.store, "is_shared", True)
+
     def optimize(
         self,
         text: str,
@@ -181,10 +187,12 @@ class ContextOptimizer:
             if one.same_as is not None:
                 results[i] = self._told(chunks[i], one, same_as_chunk(one.same_as + 1), None)
             elif i in left_out:
-                note = omission_note(f"{len(left_out)} chunks") if i == left_out[0] else ""
+                note = omission_note(len(left_out), "chunks") if i == left_out[0] else ""
                 results[i] = self._told(chunks[i], one, note, Omission(what="chunks", count=1))
             else:
-                budget = max(MIN_BUDGET, min(one.tokens, one.budget + spare))
+                # Escaping may have made it longer than it came.
+                most = one.tokens if one.shown is chunks[i] else max(one.tokens, self.counter.count(one.shown))
+                budget = max(MIN_BUDGET, min(most, one.budget + spare))
                 results[i] = self._served(chunks[i], one, budget, query)
                 spare = max(0, one.budget + spare - results[i].compressed_tokens)
         return [results[i] for i in range(len(chunks))]
@@ -206,7 +214,7 @@ class ContextOptimizer:
             original_tokens=one.tokens,
             compressed_tokens=self.counter.count(note),
             content_type=self.router.by_shape(text).content_type,
-            ccr_hash=_last_ref(carried) if carried else self._stored(text),
+            ccr_hash=_last_ref(carried) if carried else self.keep(text),
             lossless=omission is None,
             omissions=(omission,) if omission else (),
         )
@@ -302,7 +310,7 @@ class ContextOptimizer:
         is_forced = work.max_tokens is not None
         if not is_forced and draft.tokens > _WORTH_IT * work.tokens:
             return self._untouched(work.text, work.tokens, work.kind)
-        ref = _last_ref(work.carried) if work.carried else self._stored(work.text)
+        ref = _last_ref(work.carried) if work.carried else self.keep(work.text)
         shown, tokens = draft.text, draft.tokens
         if ref is None and not work.carried:
             if not is_forced:
@@ -322,7 +330,7 @@ class ContextOptimizer:
             omissions=draft.omissions,
         )
 
-    def _stored(self, text: str) -> str | None:
+    def keep(self, text: str) -> str | None:
         """Store an original and return the digits its hint shows; None if it cannot be had back."""
         try:
             # Stores of one's own that know no scopes serve callers who name no owner.
@@ -331,6 +339,13 @@ class ContextOptimizer:
         except Exception as error:  # noqa: BLE001 - any store, any failure: the chat goes on without it
             telemetry.degraded("ccr", error)
             return None
+
+    def holds(self, text: str) -> bool:
+        """Say whether `text` was stored in this scope."""
+        try:
+            return self._get(content_hash(text)) == text
+        except Exception:  # noqa: BLE001 - what cannot be looked up is not known
+            return False
 
     def _get(self, ref: str) -> str:
         return self.store.get(ref, scope=self.scope) if self.scope else self.store.get(ref)

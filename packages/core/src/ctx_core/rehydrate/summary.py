@@ -6,19 +6,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ctx_core.markers import Tag, escape, write_block
+from ctx_core.markers import Tag, escape, split_blocks, write_block
 from ctx_core.rehydrate.pairs import blocks_of, result_ids
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ctx_core.messages import Block, Message
 
 TAG: Final = str(Tag.EARLIER)
 
-_NOTE = re.compile(rf"\s*<{TAG}>\n(.*?)\n</{TAG}>\s*", re.DOTALL)
-_HEAD = re.compile(r"(\d+) earlier messages? left this window")
+_HEAD = re.compile(r"(\d{1,9}) earlier messages? left this window")
 _SENTENCE_END = re.compile(r"[.!?…。！？]+[\"'”’)\]]*(?=\s|$)|[。！？]")
 # A full stop after one of these ends no sentence.
 _ABBREVIATION = re.compile(
@@ -88,12 +87,17 @@ def first_sentence(text: str) -> str:
 
 
 def without_notes(message: Message) -> tuple[Message | None, Note]:
-    """Take earlier notes out of a message: return the rest of it, None if nothing else was in it, and what they said."""
+    """Take earlier notes out of a message: return the rest of it, None if nothing else was in it, and what they said.
+
+    What only has the form of a note is what somebody said.
+    """
     if message.role not in ("user", "assistant") or TAG not in message.text:
         return message, Note()
     note = Note()
     if isinstance(message.content, str):
         text, note = _cut(message.content)
+        if not note.count:
+            return message, note
         return (replace(message, content=text) if text else None), note
     kept: list[Block] = []
     for block in message.content:
@@ -104,16 +108,30 @@ def without_notes(message: Message) -> tuple[Message | None, Note]:
             kept.append(block)
         elif rest:
             kept.append(rest if isinstance(block, str) else {**block, "text": rest})
+    if not note.count:
+        return message, note
     return (replace(message, content=kept) if kept else None), note
 
 
 def _cut(text: str) -> tuple[str, Note]:
+    around, blocks = split_blocks(text, Tag.EARLIER)
     note = Note()
-    for found in _NOTE.finditer(text):
-        head, *lines = found[1].split("\n")
+    # A note that stands there twice was copied, and says nothing more.
+    for block in dict.fromkeys(blocks):
+        head, *lines = block.split("\n")[1:-1]
         count = _HEAD.match(head)
         note += Note(count=int(count[1]) if count else len(lines), lines=tuple(lines))
-    return (_NOTE.sub("\n\n", text).strip() if note.count else text), note
+    return "\n\n".join(around), note
+
+
+def map_beside_notes(text: str, change: Callable[[str], str]) -> str:
+    """Return `text` with what stands beside our notes changed, and the notes as they are."""
+    around, blocks = split_blocks(text, Tag.EARLIER)
+    if not blocks:
+        return change(text)
+    is_first = text.startswith(blocks[0])
+    said = [changed for piece in around if (changed := change(piece))]
+    return "\n\n".join((*blocks, *said) if is_first else (*said, *blocks))
 
 
 def attach(note: str, message: Message, *, before: bool) -> Message:

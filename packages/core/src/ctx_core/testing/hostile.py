@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctx_core.markers import NOT_KEPT, SHORTENED, Tag, as_in_chunk, hint, omission_note, page_of, same_as_chunk
+from ctx_core.markers import NOT_KEPT, SHORTENED, Tag, as_in_chunk, hint, page_of, same_as_chunk
+from ctx_core.select.notes import omission_note
 
 MARKERS: Final = (
     *(form.format(tag) for tag in Tag for form in ("<{}>", "</{}>")),
     hint("0123456789ab"),
     hint("0123456789ab", retrieval_tool="retrieve_original"),
-    omission_note("5 lines"),
-    omission_note("1,234 chars"),
-    omission_note("3 files, 1 changed line left out"),
+    omission_note(5, "lines"),
+    "[… 1,234 chars]",
+    "[… 3 files, 1 changed line left out]",
     same_as_chunk(1),
     as_in_chunk(2),
     page_of(1, 2),

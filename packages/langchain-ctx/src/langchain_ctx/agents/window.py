@@ -9,7 +9,7 @@ from ctx_core import telemetry
 from ctx_core.messages import Message, message_tokens
 from ctx_core.optimize.optimizer import MIN_BUDGET
 from ctx_core.rehydrate.identity import identify
-from ctx_core.rehydrate.summary import without_notes
+from ctx_core.rehydrate.summary import map_beside_notes, without_notes
 from langchain_ctx.messages import all_to_core, all_to_host
 from langchain_ctx.updates import channel_update
 
@@ -46,7 +46,11 @@ class Window:
 
     def shrunk(self, message: Message, *, scope: str) -> Message:
         """Return a message with its texts optimized, their originals kept for the owner that `scope` names."""
-        return message.map_text(lambda text: self.engine.optimize(text, self.message_limit, owner=scope).compressed)
+
+        def shorten(text: str) -> str:
+            return self.engine.optimize(text, self.message_limit, owner=scope).compressed
+
+        return message.map_text(lambda text: map_beside_notes(text, shorten))
 
     def turn_over(
         self, messages: Sequence[BaseMessage], memory: Memory, *, owner: str, session_id: str | None, scope: str
@@ -86,9 +90,9 @@ class Window:
         return window.messages
 
     def _is_pasted(self, message: Message) -> bool:
-        """Say whether a user message is so long that the prompt shows it shortened; with a note on it, it is short already."""
-        is_new = message.role == "user" and without_notes(message)[0] is message
-        return is_new and message_tokens(message, self.engine.counter) > self.message_limit
+        """Say whether what a user says is so long that the prompt shows it shortened; a note on it does not count."""
+        said = without_notes(message)[0] if message.role == "user" else None
+        return said is not None and message_tokens(said, self.engine.counter) > self.message_limit
 
     def _block(self, messages: Sequence[Message], max_tokens: int, owner: str, session_id: str | None) -> str:
         rehydrator = self.engine.rehydrator_within(max_tokens)

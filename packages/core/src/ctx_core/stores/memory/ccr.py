@@ -29,6 +29,8 @@ class MemoryCcrStore:
         clock: Seconds since some epoch.
     """
 
+    is_shared: Final = False
+
     def __init__(
         self,
         *,
