@@ -56,7 +56,10 @@ def test_a_hub_is_read_to_its_bound_and_named():
     kernel = a_graph([(0, number) for number in range(1, 400)], nodes=400)
     view = kernel.get_context("0")
     assert len(view.bundle.relations) == 200
-    assert (view.crowded, view.is_cut) == (("0",), False)
+    assert (view.crowded, view.is_cut) == (("0",), True)
+    assert view.unread == {"structural": 199}
+    assert view.rendered.notice == "199 relations (199 structural)"
+    assert len(kernel.get_context("0", max_relations=400).bundle.relations) == 399
 
 
 def test_a_walk_that_reaches_too_much_is_cut_and_says_so():

@@ -19,7 +19,7 @@ from ctx_core.errors import InvalidSettings, StoreCorrupt, StoreUnavailable
 from ctx_core.kernel.commands import EntityKind
 from ctx_core.kernel.ports import Direction
 from ctx_core.kernel.projection import Projection
-from ctx_core.kernel.register import Effect, Write
+from ctx_core.kernel.last_writer_wins import Effect, Write
 from ctx_core.stores.memory.kernel import open_memory_stores
 from ctx_core.stores.sqlite import database
 from ctx_core.stores.sqlite.graph import SqliteGraphStore

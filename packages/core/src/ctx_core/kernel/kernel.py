@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from ctx_core.errors import InvalidInput
+from ctx_core.graph.validity import parse_moment
+from ctx_core.kernel.catch_up import CatchUp
 from ctx_core.kernel.commands import DEFAULT_ROLE, UpdateContext
+from ctx_core.kernel.export import export_log, import_log
 from ctx_core.kernel.ports import Direction, KernelStores
 from ctx_core.kernel.projection import CONSUMER, Projection
-from ctx_core.kernel.queries import MAX_DEPTH, Reader, Shape
+from ctx_core.kernel.queries import MAX_DEPTH, Reader, Scope, Shape
 from ctx_core.kernel.scopes import validate_scope
-from ctx_core.kernel.transfer import export_log, import_log
 from ctx_core.kernel.traversal import Bounds
 from ctx_core.kernel.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from ctx_core.graph.modes import RehydrationMode
     from ctx_core.graph.tiers import Tier
@@ -81,8 +84,9 @@ class ContextKernel:
         self._projection = Projection(
             graph=stores.graph, details=stores.details, progress=stores.progress, consumer=consumer
         )
-        self._writer = Writer(stores=stores, projection=self._projection, is_inline=is_inline)
-        self._reader = Reader(stores=stores, consumer=consumer)
+        catch_up = CatchUp(stores, self._projection, is_inline=is_inline)
+        self._writer = Writer(stores=stores, projection=self._projection, catch_up=catch_up, is_inline=is_inline)
+        self._reader = Reader(stores=stores, catch_up=catch_up, consumer=consumer)
 
     @property
     def stores(self) -> KernelStores:
@@ -114,10 +118,26 @@ class ContextKernel:
         mode: RehydrationMode | str = "auto",
         max_tier: Tier | str | None = None,
         focus: str | None = None,
-        direction: Direction | str = Direction.OUT,
+        direction: Direction | str = Direction.EXPLAINED,
         max_nodes: int = 2_000,
+        max_relations: int = 200,
+        as_of: datetime | str | None = None,
     ) -> ContextView:
         """Return what lies within `depth` relations of a root, rendered within `max_tokens`.
+
+        Args:
+            root_node_id: Where to start.
+            role: Whose view it is.
+            max_tokens: The most tokens of the text; None shows everything.
+            depth: The most relations between the root and a node.
+            mode: What the render is for.
+            max_tier: The deepest tier to show.
+            focus: The node that the path from the root should lead to.
+            direction: `explained` follows relations outward, and those that explain something against their arrow too;
+                `out`, `in` and `both` follow all relations alike.
+            max_nodes: The most nodes; those that explained relations lead to come first.
+            max_relations: The most relations of one node in one direction; explained ones come first.
+            as_of: Only what held at this moment: a datetime, ISO 8601 text or `now`. None reads everything.
 
         Raises:
             NodeNotFound: There is no such root.
@@ -126,8 +146,7 @@ class ContextKernel:
             root_node_id,
             role=role,
             shape=Shape(max_tokens=max_tokens, mode=mode, max_tier=max_tier, focus=focus),
-            bounds=Bounds(depth=_depth(depth), max_nodes=max_nodes),
-            direction=_direction(direction),
+            scope=_scope(_depth(depth), max_nodes, max_relations, direction, as_of),
         )
 
     def get_context_path(
@@ -141,10 +160,16 @@ class ContextKernel:
         max_tier: Tier | str | None = None,
         subtree_depth: int = MAX_DEPTH,
         direction: Direction | str = Direction.OUT,
+        max_nodes: int = 2_000,
+        max_relations: int = 200,
+        as_of: datetime | str | None = None,
     ) -> ContextView:
-        """Return the shortest path from a root to a target and what lies below the target, rendered.
+        """Return the shortest path from a root to a target and what lies beyond the target, rendered.
 
-        Without a path it is the neighborhood of the target, and `fallback` says so.
+        With `direction="explained"` the path may lead against the arrows of relations that explain something; beyond the
+        target they are then followed as the last step of the path is.
+        Without a path it is the neighborhood of the target, and `fallback` says so. The other arguments are those of
+        `get_context`.
 
         Raises:
             NodeNotFound: There is no such target.
@@ -154,8 +179,7 @@ class ContextKernel:
             target_node_id,
             role=role,
             shape=Shape(max_tokens=max_tokens, mode=mode, max_tier=max_tier),
-            subtree_depth=_depth(subtree_depth, least=0),
-            direction=_direction(direction),
+            scope=_scope(_depth(subtree_depth, least=0), max_nodes, max_relations, direction, as_of),
         )
 
     def rehydrate_session(
@@ -167,10 +191,13 @@ class ContextKernel:
         depth: int = 10,
         mode: RehydrationMode | str = "auto",
         max_tier: Tier | str | None = None,
-        direction: Direction | str = Direction.OUT,
+        direction: Direction | str = Direction.EXPLAINED,
+        max_nodes: int = 2_000,
+        max_relations: int = 200,
+        as_of: datetime | str | None = None,
         snapshot_ttl_seconds: float | None = None,
     ) -> SessionView:
-        """Return the context of several roles over one read of the graph.
+        """Return the context of several roles over one read of the graph; arguments are those of `get_context`.
 
         With `snapshot_ttl_seconds` the session is kept for that long, and `get_snapshot` returns it.
         """
@@ -180,8 +207,7 @@ class ContextKernel:
             root_node_id,
             roles,
             shape=Shape(max_tokens=max_tokens, mode=mode, max_tier=max_tier),
-            bounds=Bounds(depth=_depth(depth)),
-            direction=_direction(direction),
+            scope=_scope(_depth(depth), max_nodes, max_relations, direction, as_of),
             snapshot_ttl_seconds=snapshot_ttl_seconds,
         )
 
@@ -189,13 +215,13 @@ class ContextKernel:
         """Return a kept session, or None when there is none under this id any more."""
         return self._reader.snapshot(snapshot_id)
 
-    def get_node_detail(self, node_id: str) -> NodeDetailView:
+    def get_node_detail(self, node_id: str, *, as_of: datetime | str | None = None) -> NodeDetailView:
         """Return a node and its detail.
 
         Raises:
-            NodeNotFound: There is no such node.
+            NodeNotFound: There is no such node, or there was none at the moment `as_of`.
         """
-        return self._reader.node_detail(node_id)
+        return self._reader.node_detail(node_id, as_of=None if as_of is None else parse_moment(as_of))
 
     def validate_scope(self, required: Iterable[str], provided: Iterable[str]) -> ScopeCheck:
         """Compare the scopes that are required with those that are provided; both must be the same set."""
@@ -221,9 +247,9 @@ class ContextKernel:
         """As `get_snapshot`, in a worker thread."""
         return await asyncio.to_thread(self.get_snapshot, snapshot_id)
 
-    async def aget_node_detail(self, node_id: str) -> NodeDetailView:
+    async def aget_node_detail(self, node_id: str, **options: Any) -> NodeDetailView:
         """As `get_node_detail`, in a worker thread."""
-        return await asyncio.to_thread(self.get_node_detail, node_id)
+        return await asyncio.to_thread(self.get_node_detail, node_id, **options)
 
     def export_log(self, path: str | Path) -> int:
         """Write the whole log to a file of JSON lines, and return how many events it has."""
@@ -276,6 +302,19 @@ def _depth(depth: int, *, least: int = 1) -> int:
     if not isinstance(cast("Any", depth), int) or depth < 0:
         raise InvalidInput(f"depth must be a whole number from {least}, not {depth!r}")
     return min(max(depth, least), MAX_DEPTH)
+
+
+def _scope(
+    depth: int, max_nodes: int, max_relations: int, direction: Direction | str, as_of: datetime | str | None
+) -> Scope:
+    for name, limit in (("max_nodes", max_nodes), ("max_relations", max_relations)):
+        if not isinstance(cast("Any", limit), int) or limit < 1:
+            raise InvalidInput(f"{name} must be a whole number from 1, not {limit!r}")
+    return Scope(
+        bounds=Bounds(depth=depth, max_nodes=max_nodes, max_relations=max_relations),
+        direction=_direction(direction),
+        as_of=None if as_of is None else parse_moment(as_of),
+    )
 
 
 def _direction(direction: Direction | str) -> Direction:

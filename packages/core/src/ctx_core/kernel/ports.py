@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from ctx_core.graph.model import Node, NodeDetail, Relation
     from ctx_core.kernel.commands import Aggregate
     from ctx_core.kernel.events import ContextUpdated
-    from ctx_core.kernel.register import Write
+    from ctx_core.kernel.last_writer_wins import Write
 
 
 class Direction(StrEnum):
-    """Which way relations are followed."""
+    """Which way relations are followed: `explained` is out, and in as well where a relation explains something."""
 
+    EXPLAINED = "explained"
     OUT = "out"
     IN = "in"
     BOTH = "both"
@@ -48,11 +49,12 @@ class Adjacency:
 
     Args:
         relations: Each once; both ends exist.
-        crowded: Nodes that have more relations than the limit allowed.
+        crowded: Nodes that have more relations than the limit allowed: how many of each class they have in all, by node
+            and by whether the node is their source.
     """
 
     relations: tuple[Relation, ...] = ()
-    crowded: frozenset[str] = frozenset()
+    crowded: Mapping[tuple[str, bool], Mapping[str, int]] = field(default_factory=dict[Any, Any], hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +89,8 @@ class EventStore(Protocol):
         """Return the event that an aggregate accepted under a key."""
         ...
 
-    def read(self, *, after: int = 0) -> Iterator[RecordedEvent]:
-        """Yield every event behind a position, oldest first."""
+    def read(self, *, after: int = 0, aggregate: Aggregate | None = None) -> Iterator[RecordedEvent]:
+        """Yield every event behind a position, oldest first; with `aggregate`, only those of one."""
         ...
 
     def last_position(self) -> int:
@@ -103,16 +105,29 @@ class GraphStore(Protocol):
         """Merge writes of nodes and relations, all or none."""
         ...
 
-    def nodes(self, node_ids: Collection[str]) -> dict[str, Node]:
-        """Return those of the nodes that exist, by id."""
+    def nodes(self, node_ids: Collection[str], *, as_of: datetime | None = None) -> dict[str, Node]:
+        """Return those of the nodes that exist, by id; with `as_of`, that existed then."""
         ...
 
     def relations(
-        self, node_ids: Collection[str], *, direction: Direction, limit: int, among: Collection[str] | None = None
+        self,
+        node_ids: Collection[str],
+        *,
+        direction: Direction,
+        limit: int,
+        among: Collection[str] | None = None,
+        as_of: datetime | None = None,
+        known: Collection[str] = (),
     ) -> Adjacency:
-        """Return at most `limit` relations per node and direction, the most explanatory first; both ends exist.
+        """Return at most `limit` relations per node and direction, in the order of reading; both ends exist.
 
-        With `among`, only those whose other end is one of these nodes count.
+        Args:
+            node_ids: Where to look.
+            direction: Which way; `explained` takes in those against the arrow that explain something.
+            limit: The most relations of one node in one direction.
+            among: Only relations whose other end is one of these nodes count.
+            as_of: Only relations and nodes that held then count.
+            known: Ids of relations that the caller holds: they count, but may be left out of the answer.
         """
         ...
 

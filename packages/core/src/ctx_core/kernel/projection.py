@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.errors import InvalidInput
 from ctx_core.kernel.commands import EntityKind, Operation, canonical_hash
-from ctx_core.kernel.register import Effect, Write
+from ctx_core.kernel.last_writer_wins import Effect, Write
 from ctx_core.telemetry import degraded, metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ctx_core.graph.model import Node, NodeDetail, Relation
+    from ctx_core.kernel.commands import Aggregate
     from ctx_core.kernel.events import ContextUpdated
     from ctx_core.kernel.ports import DetailStore, EventStore, GraphStore, ProgressStore, RecordedEvent
 
@@ -82,9 +83,12 @@ class Projection:
         metric("ctx.projection.events", len(fresh))
         return len(fresh)
 
-    def catch_up(self, events: EventStore, *, after: int = 0) -> int:
-        """Project everything in the log behind a position that is not projected yet; 0 rebuilds an empty read model."""
-        return sum(self._apply_readable(batch) for batch in _batches(events.read(after=after)))
+    def catch_up(self, events: EventStore, *, after: int = 0, aggregate: Aggregate | None = None) -> int:
+        """Project everything in the log behind a position that is not projected yet; 0 rebuilds an empty read model.
+
+        With `aggregate`, only what belongs to that one.
+        """
+        return sum(self._apply_readable(batch) for batch in _batches(events.read(after=after, aggregate=aggregate)))
 
     def _apply_readable(self, recorded: Sequence[RecordedEvent]) -> int:
         """Project events as a worker would, without those that it would bury."""

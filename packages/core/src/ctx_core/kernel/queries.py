@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,10 @@ from ctx_core.errors import InvalidInput, NodeNotFound
 from ctx_core.graph.model import Bundle
 from ctx_core.graph.modes import Endpoint, RehydrationMode
 from ctx_core.graph.render import render
+from ctx_core.graph.validity import find_successors
 from ctx_core.kernel.commands import Aggregate, canonical_hash, canonical_json, require_text
+from ctx_core.kernel.ports import Direction
+from ctx_core.kernel.problems import collect_problems
 from ctx_core.kernel.projection import CONSUMER
 from ctx_core.kernel.traversal import Bounds, Neighborhood, neighborhood, shortest_path
 from ctx_core.kernel.views import ContextView, NodeDetailView, SessionView, Snapshot, Timing
@@ -25,9 +28,11 @@ if TYPE_CHECKING:
     from ctx_core.graph.model import NodeDetail
     from ctx_core.graph.render import RenderedContext
     from ctx_core.graph.tiers import Tier
-    from ctx_core.kernel.ports import Direction, KernelStores, Watermark
+    from ctx_core.kernel.catch_up import CatchUp
+    from ctx_core.kernel.ports import KernelStores, Watermark
 
 MAX_DEPTH: Final = 25
+_FALLBACK_DEPTH: Final = 10
 _PATH_BOUNDS: Final = Bounds(depth=MAX_DEPTH, max_nodes=20_000, max_relations=2_000)
 
 
@@ -54,34 +59,43 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Which part of the graph is read.
+
+    Args:
+        as_of: Only what held at this moment; None reads everything, with its intervals.
+    """
+
+    bounds: Bounds = field(default_factory=Bounds)
+    direction: Direction = Direction.EXPLAINED
+    as_of: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
     """Answers every query from the read model."""
 
     stores: KernelStores
+    catch_up: CatchUp
     consumer: str = CONSUMER
 
-    def context(
-        self, root_node_id: str, *, role: str, shape: Shape, bounds: Bounds, direction: Direction
-    ) -> ContextView:
+    def context(self, root_node_id: str, *, role: str, shape: Shape, scope: Scope) -> ContextView:
         """Return what lies around a root, rendered."""
+        late = self._bring_up(root_node_id, role)
         with self.stores.reading():
-            loaded = self._around(require_text(root_node_id, "root_node_id"), bounds, direction)
+            loaded = self._around(root_node_id, scope)
             mark = self._mark(root_node_id, role)
-        return _observed("GetContext", loaded.view(role, mark, shape))
+        return _record_figures("GetContext", loaded.view(role, mark, shape, late))
 
-    def context_path(
-        self, root: str, target: str, *, role: str, shape: Shape, subtree_depth: int, direction: Direction
-    ) -> ContextView:
+    def context_path(self, root: str, target: str, *, role: str, shape: Shape, scope: Scope) -> ContextView:
         """Return the shortest path from a root to a target and what lies below the target, rendered with it in focus."""
-        require_text(root, "root_node_id")
         require_text(target, "target_node_id")
+        late = self._bring_up(root, role)
         with self.stores.reading():
-            loaded = self._along(root, target, subtree_depth, direction)
+            loaded = self._along(root, target, scope)
             mark = self._mark(root, role)
-        return _observed(
-            "GetContextPath",
-            loaded.view(role, mark, replace(shape, focus=shape.focus or target, endpoint=Endpoint.FOCUSED_PATH)),
-        )
+        shape = replace(shape, focus=shape.focus or target, endpoint=Endpoint.FOCUSED_PATH)
+        return _record_figures("GetContextPath", loaded.view(role, mark, shape, late))
 
     def session(
         self,
@@ -89,17 +103,17 @@ class Reader:
         roles: Sequence[str],
         *,
         shape: Shape,
-        bounds: Bounds,
-        direction: Direction,
+        scope: Scope,
         snapshot_ttl_seconds: float | None,
     ) -> SessionView:
         """Return the context of several roles over one read, and keep it if a time to live is given."""
         names = _roles(roles)
+        late = self._bring_up(root_node_id, *names)
         with self.stores.reading():
-            loaded = self._around(require_text(root_node_id, "root_node_id"), bounds, direction)
+            loaded = self._around(root_node_id, scope)
             marks = {role: self._mark(root_node_id, role) for role in names}
         shape = replace(shape, endpoint=Endpoint.SESSION)
-        contexts = {role: loaded.view(role, mark, shape) for role, mark in marks.items()}
+        contexts = {role: loaded.view(role, mark, shape, late) for role, mark in marks.items()}
         snapshot_id = None
         if snapshot_ttl_seconds is not None:
             snapshot_id, document = _document(root_node_id, contexts)
@@ -122,40 +136,68 @@ class Reader:
             texts=values["texts"],
         )
 
-    def node_detail(self, node_id: str) -> NodeDetailView:
+    def node_detail(self, node_id: str, *, as_of: datetime | None = None) -> NodeDetailView:
         """Return a node and its detail; `NodeNotFound` when there is no such node."""
         require_text(node_id, "node_id")
         with self.stores.reading():
-            node = self.stores.graph.nodes([node_id]).get(node_id)
+            node = self.stores.graph.nodes([node_id], as_of=as_of).get(node_id)
             if node is None:
                 raise NodeNotFound(node_id)
             return NodeDetailView(node=node, detail=self.stores.details.details([node_id]).get(node_id))
 
+    def _bring_up(self, root_node_id: str, *roles: str) -> tuple[str, ...]:
+        require_text(root_node_id, "root_node_id")
+        return self.catch_up.before_read([Aggregate(root_node_id, require_text(role, "role")) for role in roles])
+
     def _mark(self, root_node_id: str, role: str) -> Watermark:
-        return self.stores.progress.watermark(self.consumer, Aggregate(root_node_id, require_text(role, "role")))
+        return self.stores.progress.watermark(self.consumer, Aggregate(root_node_id, role))
 
-    def _around(self, root: str, bounds: Bounds, direction: Direction) -> _Loaded:
+    def _around(self, root: str, scope: Scope) -> _Loaded:
         watch = _Stopwatch()
-        with watch("graph_seconds"), span("rehydration.graph_load"):
-            found = neighborhood(self.stores.graph, [root], bounds=bounds, direction=direction)
-        if root not in found.nodes:
-            raise NodeNotFound(root)
-        with watch("detail_seconds"), span("rehydration.detail_load"):
-            details = self.stores.details.details(list(found.nodes))
-        return _Loaded(root=root, found=found, details=details, timing=watch.timing)
+        with collect_problems() as problems:
+            with watch("graph_seconds"), span("rehydration.graph_load"):
+                found = neighborhood(
+                    self.stores.graph, [root], bounds=scope.bounds, direction=scope.direction, as_of=scope.as_of
+                )
+            if root not in found.nodes:
+                raise NodeNotFound(root)
+            with watch("detail_seconds"), span("rehydration.detail_load"):
+                details = self.stores.details.details(list(found.nodes))
+        return _Loaded(root=root, found=found, details=details, timing=watch.timing, warnings=tuple(problems))
 
-    def _along(self, root: str, target: str, subtree_depth: int, direction: Direction) -> _Loaded:
+    def _along(self, root: str, target: str, scope: Scope) -> _Loaded:
         graph, watch = self.stores.graph, _Stopwatch()
-        with watch("graph_seconds"), span("rehydration.graph_load"):
-            path = shortest_path(graph, root, target, bounds=_PATH_BOUNDS, direction=direction)
-            if len(path) <= 1:
-                why = _no_path(root, target)
-                return replace(self._around(target, Bounds(), direction), fallback=why)
-            below = Bounds(depth=subtree_depth)
-            found = neighborhood(graph, [target], bounds=below, direction=direction, beside=path[:-1])
-        with watch("detail_seconds"), span("rehydration.detail_load"):
-            details = self.stores.details.details(list(path))
-        return _Loaded(root=root, found=found, details=details, timing=watch.timing, path=path)
+        with collect_problems() as problems:
+            with watch("graph_seconds"), span("rehydration.graph_load"):
+                path = shortest_path(
+                    graph, root, target, bounds=_PATH_BOUNDS, direction=scope.direction, as_of=scope.as_of
+                )
+                if len(path) <= 1:
+                    around = self._around(target, replace(scope, bounds=replace(scope.bounds, depth=_FALLBACK_DEPTH)))
+                    return replace(around, fallback=_no_path(root, target))
+                found = neighborhood(
+                    graph,
+                    [target],
+                    bounds=scope.bounds,
+                    direction=self._onward(path, scope),
+                    beside=path[:-1],
+                    as_of=scope.as_of,
+                )
+            with watch("detail_seconds"), span("rehydration.detail_load"):
+                details = self.stores.details.details(list(path))
+        return _Loaded(
+            root=root, found=found, details=details, timing=watch.timing, path=path, warnings=tuple(problems)
+        )
+
+    def _onward(self, path: Sequence[str], scope: Scope) -> Direction:
+        """Return the direction in which what lies beyond a path is read: that of the path's last step."""
+        if scope.direction is not Direction.EXPLAINED:
+            return scope.direction
+        before, target = path[-2:]
+        step = self.stores.graph.relations(
+            [before], direction=Direction.OUT, limit=1, among=[target], as_of=scope.as_of
+        )
+        return Direction.OUT if step.relations else Direction.IN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,8 +210,9 @@ class _Loaded:
     timing: Timing
     path: tuple[str, ...] = ()
     fallback: str | None = None
+    warnings: tuple[str, ...] = ()
 
-    def view(self, role: str, mark: Watermark, shape: Shape) -> ContextView:
+    def view(self, role: str, mark: Watermark, shape: Shape, late: tuple[str, ...]) -> ContextView:
         start = time.perf_counter()
         bundle = Bundle(
             root_node_id=self.root,
@@ -177,6 +220,7 @@ class _Loaded:
             relations=self.found.relations,
             details=tuple(self.details.values()),
             revision=mark.revision,
+            unread=self.found.unread,
         )
         with span("rehydration.render"):
             rendered = shape.render(bundle)
@@ -191,6 +235,8 @@ class _Loaded:
             fallback=self.fallback,
             crowded=self.found.crowded,
             is_cut=self.found.is_cut,
+            superseded=find_successors(self.found.relations),
+            warnings=(*late, *self.warnings),
             timing=replace(self.timing, render_seconds=time.perf_counter() - start),
         )
 
@@ -212,7 +258,7 @@ class _Stopwatch:
         return Timing(**self._seconds)
 
 
-def _observed(rpc: str, view: ContextView) -> ContextView:
+def _record_figures(rpc: str, view: ContextView) -> ContextView:
     """Record a read's figures, and return it."""
     timing, bundle = view.timing, view.bundle
     figures = {

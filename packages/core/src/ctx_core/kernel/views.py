@@ -32,7 +32,9 @@ class ContextView:
         content_hash: Of that revision; None for revision 0.
         fallback: Why this is another context than the one asked for; None when it is the one.
         crowded: Nodes with more relations than a read follows; some of theirs are missing here.
-        is_cut: More nodes were in reach than a read takes.
+        is_cut: More nodes or relations were in reach than a read takes.
+        superseded: The id of the relation that took a relation's place when it ended, by the id of the one that ended.
+        warnings: What could not be read as it was stored, and whether newer revisions may exist.
     """
 
     root_node_id: str
@@ -45,6 +47,8 @@ class ContextView:
     fallback: str | None = None
     crowded: tuple[str, ...] = ()
     is_cut: bool = False
+    superseded: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    warnings: tuple[str, ...] = ()
     timing: Timing = field(default_factory=Timing, compare=False)
     served_at: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
 
@@ -52,6 +56,11 @@ class ContextView:
     def text(self) -> str:
         """The rendered text."""
         return self.rendered.text
+
+    @property
+    def unread(self) -> Mapping[str, int]:
+        """How much in reach was not read: relations by class, and `nodes`."""
+        return self.bundle.unread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

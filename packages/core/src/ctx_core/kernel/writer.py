@@ -13,6 +13,7 @@ from ctx_core.kernel.events import Clock, compose
 from ctx_core.telemetry import metric, span
 
 if TYPE_CHECKING:
+    from ctx_core.kernel.catch_up import CatchUp
     from ctx_core.kernel.commands import UpdateContext
     from ctx_core.kernel.ports import Head, KernelStores, RecordedEvent
     from ctx_core.kernel.projection import Projection
@@ -31,6 +32,7 @@ class Writer:
 
     stores: KernelStores
     projection: Projection
+    catch_up: CatchUp
     is_inline: bool = True
     clock: Clock = field(default_factory=Clock, repr=False, compare=False)
 
@@ -74,8 +76,16 @@ class Writer:
         return _accepted(earlier, is_projected=self.is_inline, is_replay=True)
 
     def _project(self, recorded: RecordedEvent) -> None:
-        if self.is_inline:
+        if not self.is_inline:
+            return
+        aggregate = recorded.event.aggregate
+        try:
             self.projection.apply([recorded])
+            self.catch_up.after_write(aggregate, recorded.event.data.revision)
+        except Exception:
+            # The log has the event, so the next read has to bring it into the read model.
+            self.catch_up.note(aggregate)
+            raise
 
     def _warnings(self, command: UpdateContext) -> tuple[str, ...]:
         if not command.changes:

@@ -2,50 +2,217 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import MISSING, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from ctx_core.errors import StoreCorrupt
-from ctx_core.graph.model import Node, NodeDetail, Relation, RelationClass
+from ctx_core.graph.model import Node, NodeDetail, Provenance, Relation, RelationClass
+from ctx_core.graph.plain import require_interval, with_zone
+from ctx_core.kernel.problems import report_problem
+from ctx_core.kernel.reading_order import rank_of_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from ctx_core.kernel.register import Register
+    from ctx_core.kernel.last_writer_wins import Register
 
-_CLASS_RANK: Final = {str(semantic_class): rank for rank, semantic_class in enumerate(RelationClass)}
+_Entity = TypeVar("_Entity", Node, Relation)
+
 _UNORDERED: Final = 2**53
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def as_node(node_id: str, values: Mapping[str, Any]) -> Node:
     """Return the node that a register's values say."""
-    return _built(Node, node_id, {**values, "node_id": node_id})
+    return _NODE.build(node_id, values)
 
 
 def as_relation(relation_id: str, values: Mapping[str, Any]) -> Relation:
     """Return the relation that a register's values say."""
-    return _built(Relation, relation_id, {**values, "relation_id": relation_id})
+    return _RELATION.build(relation_id, values)
 
 
 def as_detail(node_id: str, values: Mapping[str, Any]) -> NodeDetail:
     """Return the detail that a register's values say."""
-    return _built(NodeDetail, node_id, {**values, "node_id": node_id})
+    return NodeDetail.from_dict({**values, "node_id": node_id})
 
 
-def ends(register: Register) -> tuple[str | None, str | None]:
-    """Return the source and target that a relation's register names."""
+class Edge(NamedTuple):
+    """What a store indexes of a relation.
+
+    Args:
+        rank: The place in the order of reading; see `kernel.reading_order`.
+        sequence: The step number, or a large number where there is none.
+        valid_from: In microseconds since 1970; None for an open start.
+        valid_until: In microseconds since 1970; None for an open end.
+    """
+
+    source: str | None
+    target: str | None
+    rank: int
+    sequence: int
+    valid_from: int | None
+    valid_until: int | None
+
+
+def edge_of(register: Register) -> Edge:
+    """Return what a store indexes of a relation's register."""
     values = register.values
-    return values.get("source_node_id"), values.get("target_node_id")
+    sequence = values.get("sequence")
+    return Edge(
+        source=values.get("source_node_id"),
+        target=values.get("target_node_id"),
+        rank=rank_of_values(values),
+        sequence=sequence if isinstance(sequence, int) else _UNORDERED,
+        valid_from=as_microseconds(values.get("valid_from")),
+        valid_until=as_microseconds(values.get("valid_until")),
+    )
 
 
-def salience(register: Register) -> tuple[int, int]:
-    """Return what a relation is kept for first where there are too many: its class, then its place in a sequence."""
+def validity_of(register: Register) -> tuple[int | None, int | None]:
+    """Return from when until when an entity holds, in microseconds since 1970; None where an end is open."""
     values = register.values
-    rank = _CLASS_RANK.get(values.get("semantic_class", RelationClass.STRUCTURAL), len(_CLASS_RANK))
-    return rank, int(values.get("sequence", _UNORDERED))
+    return as_microseconds(values.get("valid_from")), as_microseconds(values.get("valid_until"))
 
 
-def _built(kind: Any, entity_id: str, values: Mapping[str, Any]) -> Any:
-    try:
-        return kind.from_dict(values)
-    except ValueError as error:
-        raise StoreCorrupt(f"the {kind.__name__} {entity_id!r} cannot be read: {error}") from None
+def as_microseconds(moment: object) -> int | None:
+    """Return a time, or the ISO 8601 text of one, in microseconds since 1970; None for what is no time."""
+    if isinstance(moment, str):
+        try:
+            moment = datetime.fromisoformat(moment)
+        except ValueError:
+            return None
+    return (with_zone(moment) - _EPOCH) // _MICROSECOND if isinstance(moment, datetime) else None
+
+
+@dataclass(frozen=True)
+class _Builder(Generic[_Entity]):
+    """Builds entities from values that were checked when they were written.
+
+    Checking them again costs more than reading them. So what has the expected shape is filled in as it is; anything else
+    goes through the constructor, and through a repair where that refuses.
+
+    Args:
+        plain: Fields that are stored as they are: setter, name and default.
+        parsed: Fields that are stored as something else, where they are stored: setter, name and parser.
+        copied: Fields that hold a dictionary of their own: setter and name.
+    """
+
+    kind: type[_Entity]
+    id_field: str
+    required: tuple[str, ...]
+    names: frozenset[str]
+    set_id: Callable[[Any, Any], None]
+    plain: Sequence[tuple[Callable[[Any, Any], None], str, Any]]
+    parsed: Sequence[tuple[Callable[[Any, Any], None], str, Any, Callable[[Any], Any]]]
+    copied: Sequence[tuple[Callable[[Any, Any], None], str]]
+
+    def build(self, entity_id: str, values: Mapping[str, Any]) -> _Entity:
+        """Return the entity, without those of its fields that cannot be read."""
+        if values.keys() <= self.names:
+            try:
+                return self._fill(entity_id, values)
+            except (KeyError, TypeError, ValueError):
+                pass  # the repair finds out what it was
+        return self._repair(entity_id, values)
+
+    def _fill(self, entity_id: str, values: Mapping[str, Any]) -> _Entity:
+        entity, get = object.__new__(self.kind), values.get
+        self.set_id(entity, entity_id)
+        for name in self.required:
+            if type(values[name]) is not str:
+                raise TypeError(name)
+        for setter, name, default in self.plain:
+            setter(entity, get(name, default))
+        for setter, name, default, parse in self.parsed:
+            value = get(name)
+            setter(entity, default if value is None else parse(value))
+        for setter, name in self.copied:
+            setter(entity, dict(get(name) or {}))
+        if entity.valid_until is not None and entity.valid_from is not None:
+            require_interval(entity.valid_from, entity.valid_until, entity_id)
+        return entity
+
+    def _repair(self, entity_id: str, values: Mapping[str, Any]) -> _Entity:
+        ids = {self.id_field: entity_id, **{name: values.get(name) for name in self.required}}
+        said, dropped = dict(ids), [name for name in values if not self._is_readable({**ids, name: values[name]})]
+        said.update((name, value) for name, value in values.items() if name not in dropped)
+        if not self._is_readable(said):
+            # An update of one end can turn an interval round. The end is kept: what is over must not look current.
+            dropped.append("valid_from")
+            said.pop("valid_from", None)
+        try:
+            entity = self.kind.from_dict(said)
+        except ValueError as error:
+            raise StoreCorrupt(f"the {self.kind.__name__} {entity_id!r} cannot be read: {error}") from None
+        report_problem(
+            f"{self.kind.__name__.lower()} {entity_id!r}: {', '.join(sorted(dropped))} cannot be used and is ignored"
+        )
+        return entity
+
+    def _is_readable(self, values: Mapping[str, Any]) -> bool:
+        try:
+            self.kind.from_dict(values)
+        except ValueError:
+            return False
+        return True
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise TypeError("labels are a list")
+    return tuple(value)
+
+
+def _whole_number(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError("a number is no whole number")
+    return value
+
+
+def _builder(kind: Any, id_field: str, required: tuple[str, ...], parsers: Mapping[str, Any]) -> Any:
+    shown = [f for f in fields(kind) if f.init and f.name != id_field]
+    setters = {f.name: getattr(kind, f.name).__set__ for f in shown}
+    copied = {f.name for f in shown if f.default_factory is dict}
+    defaults = {f.name: None if f.default is MISSING else f.default for f in shown}
+    plain = setters.keys() - parsers.keys() - copied
+    return _Builder(
+        kind=kind,
+        id_field=id_field,
+        required=required,
+        names=frozenset(setters),
+        set_id=getattr(kind, id_field).__set__,
+        plain=[(setters[name], name, defaults[name]) for name in sorted(plain)],
+        parsed=[(setters[name], name, defaults[name], parse) for name, parse in parsers.items()],
+        copied=[(setters[name], name) for name in sorted(copied)],
+    )
+
+
+_TIMES: Final = dict.fromkeys(
+    ("occurred_at", "observed_at", "ingested_at", "valid_from", "valid_until"), datetime.fromisoformat
+)
+_NODE: Final[_Builder[Node]] = _builder(
+    Node,
+    "node_id",
+    (),
+    {
+        "labels": _texts,
+        "provenance": Provenance.from_dict,
+        "valid_from": datetime.fromisoformat,
+        "valid_until": datetime.fromisoformat,
+    },
+)
+_RELATION: Final[_Builder[Relation]] = _builder(
+    Relation,
+    "relation_id",
+    ("source_node_id", "target_node_id", "relation_type"),
+    {
+        "semantic_class": {str(member): member for member in RelationClass}.__getitem__,
+        "sequence": _whole_number,
+        "rank": _whole_number,
+        "provenance": Provenance.from_dict,
+        **_TIMES,
+    },
+)

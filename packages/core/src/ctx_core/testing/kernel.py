@@ -17,6 +17,7 @@ from __future__ import annotations
 import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from ctx_core.errors import RevisionConflict
 from ctx_core.graph.model import Node, NodeDetail, Relation
 from ctx_core.kernel.commands import Aggregate, EntityKind, UpdateContext
 from ctx_core.kernel.events import ContextUpdated, compose
+from ctx_core.kernel.last_writer_wins import Effect, Write
 from ctx_core.kernel.ports import (
     DetailStore,
     Direction,
@@ -36,7 +38,7 @@ from ctx_core.kernel.ports import (
     SnapshotStore,
     Watermark,
 )
-from ctx_core.kernel.register import Effect, Write
+from ctx_core.kernel.problems import collect_problems
 
 # Ids that break stores which build names by joining text.
 AWKWARD_IDS = ("a.b", "a b", "a*", ">", "a:b", "a/b", "{a}", "ä€😀", "a%2Eb", "x" * 300, "'); DROP TABLE nodes; --")
@@ -219,11 +221,31 @@ class GraphStoreSuite:
     def test_follows_relations_one_way_or_both(self, graph: GraphStore) -> None:
         graph.write([a_write(node_id, "1") for node_id in "abc"])
         graph.write([a_relation("a", "b"), a_relation("b", "c")])
-        found = {
-            way: {relation.relation_id for relation in graph.relations(["b"], direction=way, limit=9).relations}
-            for way in Direction
+        assert _found(graph, "b") == {
+            Direction.OUT: {"b->c"},
+            Direction.IN: {"a->b"},
+            Direction.BOTH: {"a->b", "b->c"},
+            Direction.EXPLAINED: {"b->c"},
         }
-        assert found == {Direction.OUT: {"b->c"}, Direction.IN: {"a->b"}, Direction.BOTH: {"a->b", "b->c"}}
+
+    @pytest.mark.parametrize(
+        ("said", "is_followed"),
+        [
+            ({"semantic_class": "causal"}, True),
+            ({"semantic_class": "constraint"}, True),
+            ({"semantic_class": "procedural", "rationale": "it is the next step"}, True),
+            ({"semantic_class": "procedural"}, False),
+            ({"semantic_class": "structural", "rationale": "same cluster"}, False),
+            ({}, False),
+        ],
+    )
+    def test_what_explains_is_followed_against_its_arrow_and_the_rest_is_not(
+        self, graph: GraphStore, said: dict[str, Any], is_followed: bool
+    ) -> None:
+        graph.write([a_write(node_id, "1") for node_id in "ab"])
+        graph.write([a_relation("a", "b", **said)])
+        assert _found(graph, "b")[Direction.EXPLAINED] == ({"a->b"} if is_followed else set())
+        assert _found(graph, "a")[Direction.EXPLAINED] == {"a->b"}
 
     def test_a_hub_gives_its_most_explanatory_relations_and_says_that_there_are_more(self, graph: GraphStore) -> None:
         graph.write([a_write("hub", "1"), *(a_write(f"n{number}", "1") for number in range(30))])
@@ -231,14 +253,65 @@ class GraphStoreSuite:
         graph.write([a_relation("hub", "n29", "2", sequence=29, semantic_class="causal")])
         around = graph.relations(["hub", "n0"], direction=Direction.OUT, limit=3)
         assert [relation.target_node_id for relation in around.relations] == ["n29", "n0", "n1"]
-        assert around.crowded == {"hub"}
+        assert around.crowded == {("hub", True): {"causal": 1, "structural": 29}}
+
+    def test_what_states_a_reason_is_read_before_what_does_not(self, graph: GraphStore) -> None:
+        graph.write([a_write("hub", "1"), *(a_write(f"n{number}", "1") for number in range(4))])
+        said: tuple[dict[str, Any], ...] = (
+            {"semantic_class": "causal"},
+            {},
+            {"rationale": "it was seen"},
+            {"evidence": "a log"},
+        )
+        graph.write([a_relation("hub", f"n{number}", **fields) for number, fields in enumerate(said)])
+        read = [
+            [relation.target_node_id for relation in around.relations]
+            for limit in (2, 3)
+            for around in [graph.relations(["hub"], direction=Direction.OUT, limit=limit)]
+        ]
+        assert read == [["n2", "n3"], ["n2", "n3", "n0"]]
+
+    def test_a_question_about_a_moment_sees_what_held_then(self, graph: GraphStore) -> None:
+        moved = "2026-03-01T01:00:00+01:00"
+        graph.write([a_write("ana", "1"), a_write("old", "1", valid_until="2026-04-01"), a_write("new", "1")])
+        graph.write([a_relation("ana", "old", valid_until=moved), a_relation("ana", "new", valid_from=moved)])
+        at = {
+            day: [
+                relation.target_node_id
+                for relation in graph.relations(["ana"], direction=Direction.OUT, limit=1, as_of=_day(day)).relations
+            ]
+            for day in ("2026-02-28", "2026-03-01", "2026-05-01")
+        }
+        assert at == {"2026-02-28": ["old"], "2026-03-01": ["new"], "2026-05-01": ["new"]}
+        assert graph.nodes(["old", "new"], as_of=_day("2026-05-01")).keys() == {"new"}
+        assert graph.relations(["old"], direction=Direction.IN, limit=9, as_of=_day("2026-05-01")).relations == ()
+        assert len(graph.relations(["ana"], direction=Direction.OUT, limit=9).relations) == 2
+
+    def test_a_stored_value_that_cannot_be_used_is_left_out_and_told(self, graph: GraphStore) -> None:
+        graph.write([a_write("a", "1", title="A", labels="x", bogus=1), a_write("b", "1")])
+        graph.write([a_relation("a", "b", valid_from="2026-03-01", valid_until="2026-04-01", sequence="first")])
+        patch = a_relation("a", "b", "2", Effect.PATCH, valid_until="2026-02-01", semantic_class="cause")
+        graph.write([patch])
+        with collect_problems() as problems:
+            assert graph.nodes(["a"])["a"].title == "A"
+            (relation,) = graph.relations(["a"], direction=Direction.OUT, limit=9).relations
+        assert (relation.semantic_class, relation.sequence, relation.valid_from) == ("structural", None, None)
+        assert relation.valid_until == datetime.fromisoformat("2026-02-01")
+        assert any("'a->b'" in problem and "sequence" in problem for problem in problems)
+
+    def test_what_the_caller_holds_counts_against_the_limit(self, graph: GraphStore) -> None:
+        graph.write([a_write("hub", "1"), *(a_write(f"n{number}", "1") for number in range(4))])
+        graph.write([a_relation("hub", f"n{number}", sequence=number) for number in range(4)])
+        around = graph.relations(["hub"], direction=Direction.OUT, limit=2, known=["hub->n0"])
+        assert {relation.target_node_id for relation in around.relations} <= {"n0", "n1"}
+        assert around.crowded == {("hub", True): {"structural": 4}}
 
     def test_a_hub_can_be_asked_for_what_leads_to_some_nodes_alone(self, graph: GraphStore) -> None:
         graph.write([a_write("hub", "1"), *(a_write(f"n{number}", "1") for number in range(9))])
         graph.write([a_relation("hub", f"n{number}", sequence=number) for number in range(9)])
         around = graph.relations(["hub"], direction=Direction.BOTH, limit=2, among=["n8", "n7"])
         assert [relation.target_node_id for relation in around.relations] == ["n7", "n8"]
-        assert around.crowded == frozenset()
+        assert around.crowded == {}
 
     def test_scans_every_node_and_relation_that_exists(self, graph: GraphStore) -> None:
         graph.write([a_write("a", "1"), a_write("gone", "1"), a_relation("a", "later")])
@@ -357,6 +430,17 @@ class SnapshotStoreSuite:
         snapshots.save("s", "text", ttl_seconds=0.05)
         time.sleep(0.1)
         assert snapshots.load("s") is None
+
+
+def _found(graph: GraphStore, node_id: str) -> dict[Direction, set[str]]:
+    return {
+        way: {relation.relation_id for relation in graph.relations([node_id], direction=way, limit=9).relations}
+        for way in Direction
+    }
+
+
+def _day(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(hour=12, tzinfo=UTC)
 
 
 def _renamed(write: Write, entity_id: str) -> Write:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -55,7 +56,7 @@ def _relation(source: str, target: str, semantic_class: str, rationale: str) -> 
 
 
 class _BrokenOnce:
-    """A graph store whose first write fails."""
+    """A graph store whose next `failures` writes fail."""
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph
@@ -184,6 +185,67 @@ class KernelSuite:
         assert ids(direction="in") == {ROOT, "bystander"}
         assert ids(direction="both") == {ROOT, "cause", "fix", "bystander"}
 
+    def test_a_root_that_others_point_at_is_explained_by_them(self, kernel: ContextKernel) -> None:
+        kernel.update_context(root_node_id=ROOT, role="dev", changes=a_story())
+        assert "connections leaked after the retry change" in kernel.get_context("cause", role="dev").text
+        outward = kernel.get_context("cause", role="dev", direction="out")
+        assert {node.node_id for node in outward.bundle.nodes} == {"cause", "fix"}
+
+    def test_limits_are_arguments_and_what_was_not_read_is_counted(self, kernel: ContextKernel) -> None:
+        parts = [Node(node_id=f"n{number:02d}", title=f"Part {number}") for number in range(30)]
+        changes = [Node(node_id=ROOT), *parts]
+        changes += [_relation(ROOT, part.node_id, "structural", "") for part in parts]
+        changes += [_relation("n29", "n28", "causal", "the valve leaks"), _relation(ROOT, "n29", "causal", "it is wet")]
+        kernel.update_context(root_node_id=ROOT, role="dev", changes=changes)
+        crowded = kernel.get_context(ROOT, role="dev", max_relations=3)
+        assert (crowded.crowded, crowded.is_cut) == ((ROOT,), True)
+        assert crowded.unread == {"structural": 28}
+        assert {"it is wet", "the valve leaks"} <= {relation.rationale for relation in crowded.bundle.relations}
+        small = kernel.get_context(ROOT, role="dev", max_nodes=3)
+        assert {node.node_id for node in small.bundle.nodes} == {ROOT, "n29", "n28"}
+        assert small.unread == {"structural": 28, "nodes": 28}
+        assert small.rendered.omitted["nodes"] == 28
+        everything = kernel.get_context(ROOT, role="dev")
+        assert (everything.is_cut, everything.unread) == (False, {})
+
+    def test_a_question_about_a_moment_is_answered_with_what_held_then(self, kernel: ContextKernel) -> None:
+        moved = "2026-03-01T00:00:00Z"
+        kernel.update_context(
+            root_node_id="ana",
+            changes=[
+                Node(node_id="ana"),
+                Node(node_id="madrid"),
+                Node(node_id="lisbon", valid_from="2020-01-01"),
+                replace(_relation("ana", "madrid", "evidential", "she said so"), valid_until=moved),
+                replace(_relation("ana", "lisbon", "evidential", "she moved"), valid_from=moved),
+            ],
+        )
+        cities = {
+            as_of: sorted(node.node_id for node in kernel.get_context("ana", as_of=as_of).bundle.nodes)[1:]
+            for as_of in ("2026-02-28", "2026-03-01", None)
+        }
+        assert cities == {"2026-02-28": ["madrid"], "2026-03-01": ["lisbon"], None: ["lisbon", "madrid"]}
+        assert kernel.get_context("ana").superseded == {"ana->madrid": "ana->lisbon"}
+        assert kernel.get_context_path("ana", "madrid", as_of=moved).fallback is not None
+        session = kernel.rehydrate_session("ana", roles=["default"], as_of="2026-01-01")
+        assert "lisbon" not in session.contexts["default"].bundle.nodes_by_id
+        with pytest.raises(NodeNotFound):
+            kernel.get_node_detail("lisbon", as_of="2019-12-31")
+
+    def test_an_update_that_turns_an_interval_round_breaks_no_read(self, kernel: ContextKernel) -> None:
+        relation = replace(_relation(ROOT, "cause", "causal", "it leaked"), valid_from="2026-03-01")
+        change = Change(
+            operation="UPDATE",
+            entity_kind="relation",
+            entity_id=f"{ROOT}->cause",
+            payload={"valid_until": "2026-02-01"},
+        )
+        kernel.update_context(root_node_id=ROOT, changes=[*a_story()[:2], relation])
+        kernel.update_context(root_node_id=ROOT, changes=[change])
+        view = kernel.get_context(ROOT)
+        assert [relation.valid_from for relation in view.bundle.relations] == [None]
+        assert any("valid_from" in warning for warning in view.warnings)
+
     def test_a_path_leads_to_its_target_and_shows_what_lies_below(self, kernel: ContextKernel) -> None:
         below = [Node(node_id="below", title="Below"), _relation("fix", "below", "structural", "part of it")]
         kernel.update_context(root_node_id=ROOT, role="dev", changes=[*a_story(), *below])
@@ -211,6 +273,53 @@ class KernelSuite:
         assert snapshot.bundle == session.contexts["dev"].bundle
         assert snapshot.texts == {role: view.text for role, view in session.contexts.items()}
         assert kernel.get_snapshot("snapshot-unknown") is None
+
+    def test_a_projection_that_failed_is_made_up_for_by_the_next_read(self, stores: KernelStores) -> None:
+        graph = _BrokenOnce(stores.graph)
+        graph.failures = 0
+        kernel = ContextKernel(
+            events=stores.events,
+            graph=cast("GraphStore", graph),
+            details=stores.details,
+            progress=stores.progress,
+            snapshots=stores.snapshots,
+        )
+        kernel.update_context(root_node_id=ROOT, changes=a_story())
+        graph.failures = 1
+        with pytest.raises(StoreUnavailable):
+            kernel.update_context(root_node_id=ROOT, changes=[Node(node_id=ROOT, title="second")])
+        other = ContextKernel(
+            events=stores.events,
+            graph=stores.graph,
+            details=stores.details,
+            progress=stores.progress,
+            snapshots=stores.snapshots,
+        )
+        view = other.get_context(ROOT)
+        assert (view.revision, view.bundle.root.title) == (2, "second")
+        accepted = kernel.update_context(
+            root_node_id=ROOT, changes=[Node(node_id=ROOT, title="third")], expected_revision=view.revision
+        )
+        assert (accepted.revision, kernel.get_context(ROOT).revision) == (3, 3)
+
+    def test_a_read_goes_on_while_what_it_lacks_cannot_be_projected(self, stores: KernelStores) -> None:
+        graph = _BrokenOnce(stores.graph)
+        graph.failures = 0
+        kernel = ContextKernel(
+            events=stores.events,
+            graph=cast("GraphStore", graph),
+            details=stores.details,
+            progress=stores.progress,
+            snapshots=stores.snapshots,
+        )
+        kernel.update_context(root_node_id=ROOT, changes=a_story())
+        graph.failures = 2
+        with pytest.raises(StoreUnavailable):
+            kernel.update_context(root_node_id=ROOT, changes=[Node(node_id=ROOT, title="second")])
+        view = kernel.get_context(ROOT)
+        assert view.revision == 1
+        assert any("the graph is away" in warning for warning in view.warnings)
+        assert kernel.get_context(ROOT).revision == 2
 
     def test_a_replay_projects_what_was_never_projected(self, stores: KernelStores) -> None:
         broken = KernelStores(

@@ -78,11 +78,14 @@ class NatsEventStore:
         """Return the event that an aggregate accepted under a key."""
         return self._get_last(self._names.event(aggregate, idempotency_key))
 
-    def read(self, *, after: int = 0) -> Iterator[RecordedEvent]:
+    def read(self, *, after: int = 0, aggregate: Aggregate | None = None) -> Iterator[RecordedEvent]:
         """Yield every event behind a position, oldest first, up to the newest there is when reading starts."""
-        last = self.last_position()
+        subjects = self._names.all_events if aggregate is None else self._names.aggregate(aggregate)
+        newest = None if aggregate is None else self._get_last(subjects)
+        last = self.last_position() if aggregate is None else newest.position if newest else 0
         while after < last:
-            for position, body in self._connection.run(lambda stream, start=after: self._page(stream, start)):
+            page = self._connection.run(lambda stream, start=after: self._page(stream, subjects, start))
+            for position, body in page:
                 after = position
                 try:
                     recorded = _recorded(position, body)
@@ -127,7 +130,7 @@ class NatsEventStore:
         found = self._connection.run(get)
         return None if found is None else _recorded(*found)
 
-    async def _page(self, stream: JetStreamContext, after: int) -> list[tuple[int, bytes]]:
+    async def _page(self, stream: JetStreamContext, subjects: str, after: int) -> list[tuple[int, bytes]]:
         config = ConsumerConfig(
             deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
             opt_start_seq=after + 1,
@@ -135,9 +138,7 @@ class NatsEventStore:
             inactive_threshold=30,
             mem_storage=True,
         )
-        subscription = await stream.pull_subscribe(
-            self._names.all_events, stream=self._names.event_stream, config=config
-        )
+        subscription = await stream.pull_subscribe(subjects, stream=self._names.event_stream, config=config)
         try:
             messages: list[Msg] = await subscription.fetch(_PAGE, timeout=5)
         finally:

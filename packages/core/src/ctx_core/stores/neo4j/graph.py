@@ -7,21 +7,24 @@ A `CtxNode` stands for each node, created or still awaited, and a `RELATED_TO` f
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ctx_core.kernel.commands import EntityKind, canonical_json
+from ctx_core.kernel.last_writer_wins import Register, merge_all
 from ctx_core.kernel.ports import Adjacency, Direction
-from ctx_core.kernel.register import Register, merge_all
-from ctx_core.stores.entities import as_node, as_relation, ends, salience
+from ctx_core.kernel.reading_order import EXPLANATORY_RANKS, class_of_rank
+from ctx_core.stores.entities import as_microseconds, as_node, as_relation, edge_of, validity_of
 from ctx_core.stores.neo4j.connection import Neo4jConnection
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from neo4j import ManagedTransaction
 
     from ctx_core.graph.model import Node, Relation
-    from ctx_core.kernel.register import Write
+    from ctx_core.kernel.last_writer_wins import Write
     from ctx_core.stores.address import Credentials
 
 _SCHEMA: Final = (
@@ -48,7 +51,8 @@ RETURN r.relation_id, r.state
 _SET_NODES: Final = """
 UNWIND $rows AS row
 MATCH (n:CtxNode {space: $space, node_id: row.id})
-SET n.live = row.live, n.state = row.state, n.node_kind = row.node_kind, n.title = row.title, n.status = row.status
+SET n.live = row.live, n.state = row.state, n.node_kind = row.node_kind, n.title = row.title, n.status = row.status,
+    n.valid_from = row.valid_from, n.valid_until = row.valid_until
 """
 _SET_RELATIONS: Final = """
 UNWIND $rows AS row
@@ -66,27 +70,44 @@ MERGE (a:CtxNode {space: $space, node_id: row.source}) ON CREATE SET a.live = fa
 MERGE (b:CtxNode {space: $space, node_id: row.target}) ON CREATE SET b.live = false
 CREATE (a)-[e:RELATED_TO {space: $space, relation_id: row.id}]->(b)
 SET e.relation_type = row.relation_type, e.semantic_class = row.semantic_class,
-    e.rank = row.rank, e.sequence = row.sequence, e.values = row.values
+    e.rank = row.rank, e.sequence = row.sequence, e.values = row.values,
+    e.valid_from = row.valid_from, e.valid_until = row.valid_until
 """
-_NODES: Final = """
+# An end that is open is null, and what compares with null is null.
+_HOLDS: Final = (
+    "($moment IS NULL OR coalesce({0}.valid_from <= $moment, true) AND coalesce({0}.valid_until > $moment, true))"
+)
+_NODES: Final = f"""
 UNWIND $ids AS id
-MATCH (n:CtxNode {space: $space, node_id: id}) WHERE n.live
+MATCH (n:CtxNode {{space: $space, node_id: id}}) WHERE n.live AND {_HOLDS.format("n")}
 RETURN n.node_id, n.state
 """
+_IN_REACH: Final = f"""
+    MATCH (n)-->(m:CtxNode) WHERE m.live AND ($among IS NULL OR m.node_id IN $among) AND ($ranks IS NULL OR e.rank IN $ranks)
+        AND {_HOLDS.format("e")} AND {_HOLDS.format("m")}"""
 # One row per relation and no more: a hub costs its limit, and no path is enumerated.
-_AROUND: Final = """
+_AROUND: Final = f"""
 UNWIND $ids AS id
-MATCH (n:CtxNode {{space: $space, node_id: id}}) WHERE n.live
-CALL (n) {{
-    MATCH (n){way}(m:CtxNode) WHERE m.live AND ($among IS NULL OR m.node_id IN $among)
+MATCH (n:CtxNode {{space: $space, node_id: id}}) WHERE n.live AND {_HOLDS.format("n")}
+CALL (n) {{{_IN_REACH}
     RETURN e ORDER BY e.rank, e.sequence, e.relation_id LIMIT $limit
 }}
 RETURN id, e.relation_id, e.values
 """
+_COUNTS: Final = f"""
+UNWIND $ids AS id
+MATCH (n:CtxNode {{space: $space, node_id: id}})
+CALL (n) {{{_IN_REACH}
+    RETURN e.rank AS rank, count(*) AS number
+}}
+RETURN id, rank, number
+"""
+_ARROWS: Final = {True: "-[e:RELATED_TO]->", False: "<-[e:RELATED_TO]-"}
 _WAYS: Final = {
-    Direction.OUT: (_AROUND.format(way="-[e:RELATED_TO]->"),),
-    Direction.IN: (_AROUND.format(way="<-[e:RELATED_TO]-"),),
-    Direction.BOTH: (_AROUND.format(way="-[e:RELATED_TO]->"), _AROUND.format(way="<-[e:RELATED_TO]-")),
+    Direction.EXPLAINED: (True, False),
+    Direction.BOTH: (True, False),
+    Direction.OUT: (True,),
+    Direction.IN: (False,),
 }
 _ALL_NODES: Final = "MATCH (n:CtxNode {space: $space}) WHERE n.live RETURN n.node_id, n.state"
 _ALL_RELATIONS: Final = "MATCH (r:CtxRelation {space: $space}) WHERE r.live RETURN r.relation_id, r.state"
@@ -112,26 +133,39 @@ class Neo4jGraphStore:
 
         self._connection.write(merge)
 
-    def nodes(self, node_ids: Collection[str]) -> dict[str, Node]:
+    def nodes(self, node_ids: Collection[str], *, as_of: datetime | None = None) -> dict[str, Node]:
         """Return those of the nodes that exist."""
-        rows = self._connection.read(lambda transaction: self._rows(transaction, _NODES, ids=list(node_ids)))
+        parameters = {"ids": list(node_ids), "moment": as_microseconds(as_of)}
+        rows = self._connection.read(lambda transaction: self._rows(transaction, _NODES, **parameters))
         return {node_id: as_node(node_id, Register.from_json(state).values) for node_id, state in rows}
 
     def relations(
-        self, node_ids: Collection[str], *, direction: Direction, limit: int, among: Collection[str] | None = None
+        self,
+        node_ids: Collection[str],
+        *,
+        direction: Direction,
+        limit: int,
+        among: Collection[str] | None = None,
+        as_of: datetime | None = None,
+        known: Collection[str] = (),
     ) -> Adjacency:
         """Return the most explanatory relations of each node."""
-        kept: dict[str, Relation] = {}
-        crowded: set[str] = set()
-        for query in _WAYS[direction]:
-            counts: dict[str, int] = {}
-            for node_id, relation_id, values in self._around(query, node_ids, limit, among):
-                counts[node_id] = counts.get(node_id, 0) + 1
-                if counts[node_id] > limit:
-                    crowded.add(node_id)
-                elif relation_id not in kept:
-                    kept[relation_id] = as_relation(relation_id, json.loads(values))
-        return Adjacency(relations=tuple(kept.values()), crowded=frozenset(crowded))
+        parameters: dict[str, Any] = {"among": None if among is None else list(among), "moment": as_microseconds(as_of)}
+
+        def read(transaction: ManagedTransaction) -> Adjacency:
+            kept: dict[str, Relation] = {}
+            crowded: dict[tuple[str, bool], Counter[str]] = {}
+            for is_outward in _WAYS[direction]:
+                is_bounded = direction is Direction.EXPLAINED and not is_outward
+                parameters["ranks"] = list(EXPLANATORY_RANKS) if is_bounded else None
+                rows, counts = self._around(transaction, node_ids, limit, parameters, is_outward=is_outward)
+                crowded.update(((node_id, is_outward), count) for node_id, count in counts.items())
+                for relation_id, values in rows:
+                    if relation_id not in kept and relation_id not in known:
+                        kept[relation_id] = as_relation(relation_id, json.loads(values))
+            return Adjacency(relations=tuple(kept.values()), crowded=crowded)
+
+        return self._connection.read(read)
 
     def scan(self) -> Iterator[Node | Relation]:
         """Yield all nodes, then all relations."""
@@ -145,12 +179,29 @@ class Neo4jGraphStore:
         self._connection.close()
 
     def _around(
-        self, query: str, node_ids: Collection[str], limit: int, among: Collection[str] | None
-    ) -> list[list[Any]]:
-        inside = None if among is None else list(among)
-        return self._connection.read(
-            lambda transaction: self._rows(transaction, query, ids=list(node_ids), limit=limit + 1, among=inside)
-        )
+        self,
+        transaction: ManagedTransaction,
+        node_ids: Collection[str],
+        limit: int,
+        parameters: Mapping[str, Any],
+        *,
+        is_outward: bool,
+    ) -> tuple[list[tuple[str, str]], dict[str, Counter[str]]]:
+        """Return the relations in one direction in the order of reading, and how many there are where they are too many."""
+        around, counts = (query.replace("-->", _ARROWS[is_outward]) for query in (_AROUND, _COUNTS))
+        kept: list[tuple[str, str]] = []
+        seen: Counter[str] = Counter()
+        for node_id, relation_id, values in self._rows(
+            transaction, around, ids=list(node_ids), limit=limit + 1, **parameters
+        ):
+            seen[node_id] += 1
+            if seen[node_id] <= limit:
+                kept.append((relation_id, values))
+        crowded: dict[str, Counter[str]] = {node_id: Counter() for node_id, number in seen.items() if number > limit}
+        if crowded:
+            for node_id, rank, number in self._rows(transaction, counts, ids=list(crowded), **parameters):
+                crowded[node_id][str(class_of_rank(rank))] += number
+        return kept, crowded
 
     def _merge_nodes(self, transaction: ManagedTransaction, writes: Sequence[Write]) -> None:
         changed = merge_all(self._locked(transaction, _LOCK_NODES, writes), writes)
@@ -186,16 +237,14 @@ class Neo4jGraphStore:
 def _node_row(node_id: str, state: Register) -> Mapping[str, Any]:
     values = state.values
     shown = {name: values.get(name, "") for name in ("node_kind", "title", "status")}
-    return {"id": node_id, "live": state.is_live, "state": state.to_json(), **shown}
+    times = dict(zip(("valid_from", "valid_until"), validity_of(state), strict=True))
+    return {"id": node_id, "live": state.is_live, "state": state.to_json(), **shown, **times}
 
 
 def _edge_row(relation_id: str, state: Register) -> Mapping[str, Any]:
     values = state.values
-    source, target = ends(state)
-    rank, sequence = salience(state)
     shown = {name: values.get(name, "") for name in ("relation_type", "semantic_class")}
-    row = {"id": relation_id, "source": source, "target": target, "rank": rank, "sequence": sequence}
-    return {**row, **shown, "values": canonical_json(values)}
+    return {"id": relation_id, **edge_of(state)._asdict(), **shown, "values": canonical_json(values)}
 
 
 def open_neo4j_graph(url: str, *, credentials: Credentials | None = None) -> Neo4jGraphStore:

@@ -73,7 +73,7 @@ class RedisEventStore:
             rows: list[Any] = client.xrange(self._stream, f"{place}-1", f"{place}-1") if place else []
         return _recorded(rows[0]) if rows else None
 
-    def read(self, *, after: int = 0) -> Iterator[RecordedEvent]:
+    def read(self, *, after: int = 0, aggregate: Aggregate | None = None) -> Iterator[RecordedEvent]:
         """Yield every event behind a position, oldest first, a page at a time."""
         while True:
             with self._connection.calls() as client:
@@ -81,7 +81,8 @@ class RedisEventStore:
             for row in rows:
                 recorded = _recorded(row)
                 after = recorded.position
-                yield recorded
+                if aggregate is None or recorded.event.aggregate == aggregate:
+                    yield recorded
             if len(rows) < _PAGE:
                 return
 

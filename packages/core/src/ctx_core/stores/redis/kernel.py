@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from ctx_core.kernel.events import aggregate_id
+from ctx_core.kernel.last_writer_wins import Register, merge_all
 from ctx_core.kernel.ports import Checkpoint, Watermark
-from ctx_core.kernel.register import Register, merge_all
 from ctx_core.stores.entities import as_detail
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ctx_core.graph.model import NodeDetail
     from ctx_core.kernel.commands import Aggregate
+    from ctx_core.kernel.last_writer_wins import Write
     from ctx_core.kernel.ports import RecordedEvent
-    from ctx_core.kernel.register import Write
     from ctx_core.stores.redis.connection import RedisConnection
 
 _PAGE: Final = 500

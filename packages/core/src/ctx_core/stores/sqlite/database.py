@@ -10,67 +10,12 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from ctx_core.errors import InvalidSettings, StoreCorrupt, StoreUnavailable
+from ctx_core.stores.sqlite.layout import lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-FORMAT_VERSION: Final = 1
-# "ctxk" in ASCII: tells our files from other SQLite files.
-_APPLICATION_ID: Final = 0x6374786B
 _BUSY_SECONDS: Final = 5.0
-
-_SCHEMA: Final = """
-CREATE TABLE events (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
-    event_id TEXT NOT NULL,
-    root_node_id TEXT NOT NULL,
-    role TEXT NOT NULL,
-    revision INTEGER NOT NULL,
-    content_hash TEXT NOT NULL,
-    clock INTEGER NOT NULL,
-    idempotency_key TEXT,
-    body TEXT NOT NULL,
-    UNIQUE (root_node_id, role, revision)
-);
-CREATE UNIQUE INDEX events_by_key ON events (root_node_id, role, idempotency_key) WHERE idempotency_key IS NOT NULL;
-CREATE TABLE nodes (node_id TEXT PRIMARY KEY, live INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE relations (
-    relation_id TEXT PRIMARY KEY,
-    live INTEGER NOT NULL,
-    source TEXT,
-    target TEXT,
-    rank INTEGER NOT NULL,
-    sequence INTEGER NOT NULL,
-    state TEXT NOT NULL
-);
-CREATE INDEX relations_out ON relations (source, rank, sequence, relation_id, target) WHERE live;
-CREATE INDEX relations_in ON relations (target, rank, sequence, relation_id, source) WHERE live;
-CREATE TABLE details (node_id TEXT PRIMARY KEY, live INTEGER NOT NULL, state TEXT NOT NULL);
-CREATE TABLE processed (consumer TEXT, event_id TEXT, PRIMARY KEY (consumer, event_id)) WITHOUT ROWID;
-CREATE TABLE checkpoints (
-    consumer TEXT PRIMARY KEY,
-    position INTEGER NOT NULL,
-    processed INTEGER NOT NULL,
-    updated_at TEXT NOT NULL
-);
-CREATE TABLE watermarks (
-    consumer TEXT,
-    root_node_id TEXT,
-    role TEXT,
-    revision INTEGER NOT NULL,
-    content_hash TEXT NOT NULL,
-    PRIMARY KEY (consumer, root_node_id, role)
-) WITHOUT ROWID;
-CREATE TABLE ahead (
-    consumer TEXT,
-    root_node_id TEXT,
-    role TEXT,
-    revision INTEGER,
-    content_hash TEXT NOT NULL,
-    PRIMARY KEY (consumer, root_node_id, role, revision)
-) WITHOUT ROWID;
-CREATE TABLE snapshots (snapshot_id TEXT PRIMARY KEY, document TEXT NOT NULL, expires_at REAL NOT NULL);
-"""
 
 
 class SqliteDatabase:
@@ -84,7 +29,7 @@ class SqliteDatabase:
         self._writer = threading.RLock()
         self._is_closed = False
         with self.writing() as connection:
-            self._lay_out(connection)
+            lay_out(connection, self._path)
 
     @contextmanager
     def writing(self) -> Generator[sqlite3.Connection]:
@@ -161,21 +106,6 @@ class SqliteDatabase:
             raise StoreUnavailable(f"{self._path}: {error}") from error
         except sqlite3.DatabaseError as error:
             raise StoreCorrupt(f"{self._path}: {error}") from error
-
-    def _lay_out(self, connection: sqlite3.Connection) -> None:
-        owner, version = (
-            connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if tables and owner != _APPLICATION_ID:
-            raise StoreCorrupt(f"{self._path} is an SQLite file of something else; a kernel needs one of its own")
-        if tables and version != FORMAT_VERSION:
-            raise StoreCorrupt(f"{self._path} has format {version}; this version reads format {FORMAT_VERSION}")
-        if not tables:
-            for statement in _SCHEMA.split(";\n"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version={FORMAT_VERSION}")
 
 
 def path_of(url: str) -> str:

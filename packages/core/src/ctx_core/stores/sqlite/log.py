@@ -70,13 +70,14 @@ class SqliteEventStore:
             ).fetchone()
         return _recorded(*row) if row else None
 
-    def read(self, *, after: int = 0) -> Iterator[RecordedEvent]:
+    def read(self, *, after: int = 0, aggregate: Aggregate | None = None) -> Iterator[RecordedEvent]:
         """Yield every event behind a position, oldest first, a page at a time."""
+        of_one = "" if aggregate is None else " AND root_node_id = ? AND role = ?"
+        query = f"SELECT position, body FROM events WHERE position > ?{of_one} ORDER BY position LIMIT ?"  # noqa: S608
+        who = () if aggregate is None else (aggregate.root_node_id, aggregate.role)
         while True:
             with self._database.reading() as connection:
-                rows = connection.execute(
-                    "SELECT position, body FROM events WHERE position > ? ORDER BY position LIMIT ?", (after, _PAGE)
-                ).fetchall()
+                rows = connection.execute(query, (after, *who, _PAGE)).fetchall()
             for position, body in rows:
                 yield _recorded(position, body)
                 after = position

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctx_core.kernel.commands import EntityKind
-from ctx_core.kernel.register import Effect, Register, Write, merge_all
+from ctx_core.kernel.last_writer_wins import Effect, Register, Write, merge_all
 
 FIELDS = st.dictionaries(st.sampled_from(["title", "status", "summary"]), st.sampled_from(["a", "b", None]), max_size=3)
 WRITES = st.lists(
