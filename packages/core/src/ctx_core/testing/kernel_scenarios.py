@@ -199,7 +199,7 @@ class KernelSuite:
         kernel.update_context(root_node_id=ROOT, role="dev", changes=changes)
         crowded = kernel.get_context(ROOT, role="dev", max_relations=3)
         assert (crowded.crowded, crowded.is_cut) == ((ROOT,), True)
-        assert crowded.unread == {"structural": 28}
+        assert crowded.unread == {"structural": 27}
         assert {"it is wet", "the valve leaks"} <= {relation.rationale for relation in crowded.bundle.relations}
         small = kernel.get_context(ROOT, role="dev", max_nodes=3)
         assert {node.node_id for node in small.bundle.nodes} == {ROOT, "n29", "n28"}
