@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctx_core.rehydrate.date_expressions import find_period
+from ctx_core.rehydrate.query import read_query
 
 TODAY = date(2026, 6, 10)  # a Wednesday
 
@@ -182,3 +183,21 @@ def test_any_text_on_any_day_gives_a_period_or_none(text, today):
         assert period is None or period.first <= period.last
         if period is not None:
             assert 0 <= period.share(today) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "is_about_time"),
+    [
+        ("What did I say on Monday?", True),
+        ("Was habe ich dir am 22. März gesagt?", True),
+        ("Qu'est-ce que je t'ai dit vendredi dernier ?", True),
+        ("¿Qué te dije hace tres días?", True),
+        ("Cosa ti ho detto ieri?", True),
+        ("O que eu te disse ontem?", True),
+        ("What did we say about the war on Monday?", False),
+        ("¿Qué te dije ayer sobre la cocina?", False),
+        ("Was hast du mir gestern zum Vertrag gesagt?", False),
+    ],
+)
+def test_a_question_asks_for_a_time_alone_unless_it_names_a_topic(text, is_about_time):
+    assert read_query(text, speakers=[], today=TODAY).is_about_time is is_about_time

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.rehydrate.date_expressions import Period, find_period
+from ctx_core.rehydrate.date_words import load_lexicon
 from ctx_core.rehydrate.lexical import stem, words
+from ctx_core.rehydrate.reference_patterns import find_talk_words
+from ctx_core.rehydrate.reference_text import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,8 +90,14 @@ def read_query(text: str, *, speakers: Iterable[str], today: date) -> Query:
         speaker=named[0] if len(named) == 1 else None,
         role={(True, False): "assistant", (False, True): "user"}.get(says),
         period=period,
-        is_about_time=period is not None and not content and not named,
+        is_about_time=period is not None and not named and not (content and _names_a_topic(text, period)),
     )
+
+
+def _names_a_topic(text: str, period: Period) -> bool:
+    """Return True if a question says more than that it asks for what was said at a time, in any language."""
+    said = set(split_words(text)) - set(split_words(period.phrase)) - load_lexicon().keys()
+    return bool(said - find_talk_words(text))
 
 
 def _clauses(text: str, terms: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

@@ -25,10 +25,17 @@ from ctx_core.rehydrate.reference_spelling import Spelling
 from ctx_core.rehydrate.reference_text import Sentence, extract_own_words, split_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _CLAIMS: Final = ("refers", "may_refer")
 _OBJECTIONS: Final = ("unless", "pasted", "quotes", "quotes_all")
+
+
+# Word lists of what people talk about; all others hold words about talking, asking and time.
+_CONTENT_LISTS: Final = (
+    *("DID", "DO", "DONE_TOGETHER", "MY_ONE", "NAME", "OPEN", "PERSON"),
+    *("STORY", "SUGGESTION", "THING", "TOPIC", "WANTED", "WE_DID"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +63,17 @@ class ReferencePatterns:
     Args:
         rules: The frames.
         fillers: Words that may stand before the first word of a sentence and after its last.
+        talk_words: Words about talking itself, by language.
     """
 
-    def __init__(self, rules: Iterable[Rule], *, fillers: frozenset[str]) -> None:
+    def __init__(
+        self, rules: Iterable[Rule], *, fillers: frozenset[str], talk_words: Mapping[str, frozenset[str]]
+    ) -> None:
         rules = tuple(rules)
         self._claims = _RuleIndex(rule for rule in rules if rule.kind in _CLAIMS)
         self._objections = _RuleIndex(rule for rule in rules if rule.kind not in _CLAIMS)
         self._fillers = fillers
+        self._talk_words = talk_words
         self._spelling = Spelling(word for rule in rules for word in rule.frame.list_words())
 
     def find(self, text: str) -> str | None:
@@ -78,6 +89,13 @@ class ReferencePatterns:
             return None
         spans = sentences[found.sentence].spans
         return said[spans[found.start][0] : spans[found.end - 1][1]]
+
+    def find_talk_words(self, text: str) -> frozenset[str]:
+        """Return the words about talking itself of each language in which `text` could refer to a conversation."""
+        claims = self._claims.find_matches([self._read(sentence) for sentence in split_sentences(text)])
+        return frozenset().union(
+            *(self._talk_words[language] for language in {match.rule.language for match in claims})
+        )
 
     def _read(self, sentence: Sentence) -> Reading:
         tokens = sentence.tokens
@@ -145,18 +163,30 @@ def find_reference(text: str) -> str | None:
     return load_patterns().find(text)
 
 
+def find_talk_words(text: str) -> frozenset[str]:
+    """Return the words about talking itself of each language in which `text` could refer to a conversation."""
+    return load_patterns().find_talk_words(text)
+
+
 @lru_cache(maxsize=1)
 def load_patterns() -> ReferencePatterns:
     """Read the grammars of all languages that come with the package."""
     rules: list[Rule] = []
     fillers: set[str] = set()
+    talk_words: dict[str, frozenset[str]] = {}
     for file in sorted(files("ctx_core").joinpath("data/look_back").iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
             grammar = tomllib.loads(file.read_text(encoding="utf-8"))
             lists = read_word_lists(grammar["words"])
             fillers.update(entry[0] for entry in lists.get("FILLERS", ()) if len(entry) == 1)
-            rules += _read_rules(file.name.removesuffix(".toml"), grammar["frames"], lists)
-    return ReferencePatterns(rules, fillers=frozenset(fillers))
+            language = file.name.removesuffix(".toml")
+            own = list(_read_rules(language, grammar["frames"], lists))
+            rules += own
+            claimed = frozenset().union(*(rule.frame.list_words() for rule in own if rule.kind in _CLAIMS))
+            talk_words[language] = claimed - {
+                word for name in _CONTENT_LISTS for row in lists.get(name, ()) for word in row
+            }
+    return ReferencePatterns(rules, fillers=frozenset(fillers), talk_words=talk_words)
 
 
 def _read_rules(language: str, frames: dict[str, str], lists: WordLists) -> Iterable[Rule]:

@@ -11,8 +11,9 @@ from typing import Final
 # People ask at the beginning or the end of a message; what lies between is what they pasted.
 _READ_CHARS: Final = 1_500
 _QUOTATION_CHARS: Final = 400
+# A full stop after one or two digits is an ordinal's, as in "am 22. März".
 _MARKS: Final = "\u0300-\u036f\u064b-\u0652\u0900-\u0963\u0971-\u097f"  # signs that belong to the letter before them
-_TOKEN: Final = re.compile(rf"[\w{_MARKS}]+|\.(?=\s|\Z)|[!?;:…\n。！？；：؟।]")
+_TOKEN: Final = re.compile(rf"[\w{_MARKS}]+|(?<!\b\d)(?<!\b\d\d)\.(?=\s|\Z)|[!?;:…\n。！？；：؟।]")
 _UNSPACED: Final = "\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # Han, kana, Hangul: one sign is one token
 _SIGN: Final = re.compile(rf"[{_UNSPACED}]|[^{_UNSPACED}]+")
 _HAS_SIGN: Final = re.compile(f"[{_UNSPACED}]")
