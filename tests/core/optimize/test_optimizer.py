@@ -10,6 +10,7 @@ from inline_snapshot import snapshot
 from ctx_core.errors import ContentExpired, ContentNotFound, InvalidInput
 from ctx_core.optimize.ccr import content_hash, hint, hints_in
 from ctx_core.optimize.content import ContentType
+from ctx_core.optimize.fold import unfold
 from ctx_core.optimize.optimizer import ContextOptimizer
 from ctx_core.optimize.router import ContentRouter
 from ctx_core.stores.memory.ccr import MemoryCcrStore
@@ -65,9 +66,14 @@ def test_code_is_left_alone_unless_a_budget_or_the_caller_asks():
     assert ContextOptimizer().optimize(code, max_tokens=300).compressed_tokens <= 300
 
 
-def test_configuration_passes_through_at_its_natural_level():
+def test_configuration_is_folded_where_it_repeats_itself_and_passes_through_where_not():
     config = "\n".join(f"berth_{n}:\n  depth: {n}.5\n  pilot: pilot-{n}" for n in range(60))
-    assert ContextOptimizer().optimize(config).compressed is config
+    folded = ContextOptimizer().optimize(config)
+    assert folded.lossless
+    assert unfold(folded.compressed) == config
+    words = "anchor berth cable deck engine flag gauge hull keel lamp mast oar port quay rope sail tide".split()
+    own = "\n".join(f"{word}:\n  {word[::-1]}: {word.title()}" for word in words)
+    assert ContextOptimizer(min_tokens=10).optimize(own).compressed is own
     assert ContextOptimizer().optimize(config, max_tokens=100).compressed_tokens <= 100
 
 

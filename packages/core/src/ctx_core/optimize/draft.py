@@ -51,6 +51,7 @@ class Assignment:
         carried: Hints that it holds already; they end the result in any case.
         parts: Its parts, each with its kind, without those hints.
         max_tokens: The most tokens of the result; None asks for the natural level.
+        natural_tokens: The size down to which the natural level leaves things out.
         query: What the reader wants to know.
         footer: What ends the result if anything is left out.
         compress_code: Whether code has a natural level below what it is.
@@ -62,6 +63,7 @@ class Assignment:
     carried: Sequence[str]
     parts: Sequence[Segment]
     max_tokens: int | None
+    natural_tokens: int
     query: str | None
     footer: str
     compress_code: bool
@@ -101,18 +103,20 @@ class Assignment:
         spare = 0
         # What programs print folds to less than its share; what people write can use what that leaves.
         for i in sorted(range(len(self.parts)), key=lambda i: (_is_written(self.parts[i]), i)):
-            share = budgets[i]
-            budget = Budget(max_tokens=None if share is None else share + spare, counter=self.counter)
+            share = budgets[i] + spare
+            budget = Budget(max_tokens=None if allowed is None else share, natural_tokens=share, counter=self.counter)
             done[i] = compress_part(self.parts[i], budget, query=self._question, compress_code=self.compress_code)
-            if budget.max_tokens is not None and len(self.parts) > 1:
-                spare = max(0, budget.max_tokens - self.counter.count(done[i].text))
+            if len(self.parts) > 1:
+                spare = max(0, share - self.counter.count(done[i].text))
         return Compressed(
             text="".join(done[i].text for i in range(len(done))),
             omissions=tuple(omission for i in range(len(done)) for omission in done[i].omissions),
         )
 
-    def _shares(self, allowed: int | None) -> Sequence[int | None]:
-        if allowed is None or len(self.parts) == 1:
+    def _shares(self, allowed: int | None) -> Sequence[int]:
+        if allowed is None:
+            allowed = max(1, self.natural_tokens - self.counter.count(f"\n{self.footer}"))
+        if len(self.parts) <= 1:
             return [allowed] * len(self.parts)
         guesses = [estimate(part.text) for part in self.parts]
         costs = [1 + guess * self.tokens // max(1, sum(guesses)) for guess in guesses]

@@ -22,10 +22,11 @@ from ctx_core.optimize.ccr import (
     own_ref,
     without_hints,
 )
-from ctx_core.optimize.compressors.base import Omission
+from ctx_core.optimize.compressors.base import NATURAL_TOKENS, Omission
 from ctx_core.optimize.content import ContentType, Detection, holds_compact_json
 from ctx_core.optimize.dispatch import reads_the_same
 from ctx_core.optimize.draft import Assignment, Draft
+from ctx_core.optimize.fold import holds_folded, unfold
 from ctx_core.optimize.many import allot
 from ctx_core.optimize.router import ContentRouter
 from ctx_core.optimize.segment import Segment, segments
@@ -79,6 +80,8 @@ class ContextOptimizer:
         router: Tells the kinds of content apart.
         compress_code: Shorten code at its natural level too; under a budget it is shortened anyway.
         retrieval_tool: The name of the tool by which a model gets originals back, if it has one.
+        natural_tokens: Without a budget, texts are folded without loss; what is longer than this when folded loses its least
+            worthy parts, down to this size. Prose, code and diffs lose only what is said twice or did not change.
         min_tokens: Texts of fewer tokens are left alone unless a budget asks for less.
         scope: Whose originals these are; what another scope has stored cannot be had back. See `owner_scope`.
     """
@@ -93,6 +96,7 @@ class ContextOptimizer:
         retrieval_tool: str | None = None,
         min_tokens: int = 100,
         scope: str = "",
+        natural_tokens: int = NATURAL_TOKENS,
     ) -> None:
         self.store: CcrStore = store if store is not None else _memory_store()
         self.counter = counter or TokenCounter()
@@ -100,6 +104,7 @@ class ContextOptimizer:
         self.compress_code = compress_code
         self.retrieval_tool = retrieval_tool
         self.min_tokens = min_tokens
+        self.natural_tokens = natural_tokens
         self.scope = scope
         self._handed_out = HandedOut()
 
@@ -144,15 +149,16 @@ class ContextOptimizer:
         if shown is text and tokens <= (self.min_tokens if max_tokens is None else max_tokens):
             return self._untouched(text, tokens, content_type)
         carried = self._handed_out.hints(text, scope=self.scope)
-        if max_tokens is None and (carried or self._is_hinted(text) or holds_compact_json(text)):
+        if max_tokens is None and (carried or self._is_hinted(text) or _is_settled(text)):
             return self._untouched(text, tokens, content_type)
         with telemetry.span("ctx.optimize"):
             work = Assignment(
                 text=text,
                 tokens=tokens,
                 carried=carried,
-                parts=self._parts(without_hints(shown) if carried else shown, content_type),
+                parts=self._parts(unfold(without_hints(shown) if carried else shown), content_type),
                 max_tokens=max_tokens,
+                natural_tokens=self.natural_tokens,
                 query=query,
                 footer=self._footer(text, max_tokens, carried),
                 compress_code=self.compress_code,
@@ -280,7 +286,7 @@ class ContextOptimizer:
         draft = work.draft()
         for _ in range(_MAX_ROUNDS if work.max_tokens is None else 0):
             # What holds the compact form of JSON comes back as it is.
-            if draft.omissions or draft.tokens > _WORTH_IT * work.tokens or holds_compact_json(draft.text):
+            if draft.omissions or draft.tokens > _WORTH_IT * work.tokens or _is_settled(draft.text):
                 break
             parts = self._parts(draft.text, None)
             if reads_the_same(work.parts, parts):
@@ -375,6 +381,11 @@ class ContextOptimizer:
 def _check_budget(max_tokens: int) -> None:
     if max_tokens < MIN_BUDGET:
         raise InvalidInput(f"max_tokens is at least {MIN_BUDGET}, got {max_tokens!r}")
+
+
+def _is_settled(text: str) -> bool:
+    """Return True if `text` holds what was folded before: without a budget it is as short as it gets."""
+    return holds_compact_json(text) or holds_folded(text)
 
 
 def _memory_store() -> CcrStore:

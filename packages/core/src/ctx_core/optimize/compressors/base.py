@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from ctx_core.tokens import TokenCounter, estimate
@@ -25,6 +25,15 @@ class Budget:
     max_tokens: int | None = None
     natural_tokens: int = NATURAL_TOKENS
     counter: TokenCounter = field(default_factory=TokenCounter)
+
+    @property
+    def is_natural(self) -> bool:
+        """Whether nobody asked for a size."""
+        return self.max_tokens is None
+
+    def at_most_natural(self) -> Budget:
+        """Return the budget of a text whose folded form is above the natural size."""
+        return replace(self, max_tokens=self.natural_tokens) if self.max_tokens is None else self
 
     def cost(self, line: str) -> int:
         """Count a line and its newline exactly; the sum over lines is never below the count of the joined text by more than a token."""

@@ -33,6 +33,15 @@ _COUNTED: Final = {
 }
 
 
+def group_results(text: str) -> str:
+    """Return search results grouped by file, lines that are the same named once; nothing is lost."""
+    groups = read_results(text)
+    if not any(entry.kind is Kind.MATCH for group in groups for entry in group.entries):
+        return text
+    grouped = _rendered([_without_repeats(group) for group in groups], ()).text
+    return grouped if estimate(grouped) < estimate(text) else text
+
+
 class SearchCompressor:
     """Groups results by file, names lines that are the same once, and counts matches that differ in numbers alone."""
 
