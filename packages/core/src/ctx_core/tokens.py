@@ -7,6 +7,7 @@ Text that spells a special token, such as `<|endoftext|>`, counts as the text it
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import OrderedDict
 from functools import lru_cache
 from importlib.resources import as_file, files
@@ -261,11 +262,30 @@ def whole_graphemes(text: str, cut: int) -> int:
     return cut
 
 
+_FLAGS: Final = re.compile("[\U0001f1e6-\U0001f1ff]+")
+_NEARBY: Final = 256
+
+
 def _odd_flags(text: str, cut: int) -> bool:
+    """Say whether an odd number of the letters that flags are made of stands before a cut, in one run."""
+    least = max(0, cut - _NEARBY)
     start = cut
-    while start > 0 and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
+    while start > least and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
         start -= 1
+    if start == least and start:
+        start = _start_of_run(text, cut)
     return (cut - start) % 2 == 1
+
+
+def _start_of_run(text: str, cut: int) -> int:
+    """Return where a long run of the letters of flags begins; found once for a text, however often it is cut."""
+    starts = _long_runs(text)
+    return starts[bisect_right(starts, cut) - 1]
+
+
+@lru_cache(maxsize=1)
+def _long_runs(text: str) -> list[int]:
+    return [run.start() for run in _FLAGS.finditer(text) if run.end() - run.start() > _NEARBY]
 
 
 @lru_cache(maxsize=len(_VOCABULARIES))

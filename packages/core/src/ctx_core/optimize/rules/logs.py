@@ -66,13 +66,13 @@ _BANNER: Final = re.compile(
     r"""(?mx)^(?:
     ={3,}\ (?:test\ session\ starts|FAILURES|ERRORS|short\ test\ summary\ info|warnings\ summary)\ ={3,}
     | ={3,}\ .*\b(?:passed|failed|errors?)\b.*\ in\ [\d.]+s | \d+\ (?:passed|failed)\b.*\ in\ [\d.]+s
-    | ===\ RUN\ \  | ---\ FAIL:\  | test\ result:\ (?:ok|FAILED) | running\ \d+\ tests?$ | \s*--->?\ \S+:\d+:\d+$
-    | Test\ Suites?:\ +\d | Tests:\ +\d+\  | \s*Test\ Files\ \  | \d+\ examples?,\ \d+\ failures? | TAP\ version\ \d | Ran\ \d+\ tests?\ in\  | \s+\d+\ (?:passing|failing)[ ]
+    | ===\ RUN\ \  | ---\ FAIL:\  | test\ result:\ (?:ok|FAILED) | running\ \d+\ tests?$ | [ \t]{0,80}--->?\ \S+:\d+:\d+$
+    | Test\ Suites?:\ +\d | Tests:\ +\d+\  | [ \t]{0,80}Test\ Files\ \  | \d+\ examples?,\ \d+\ failures? | TAP\ version\ \d | Ran\ \d+\ tests?\ in\  | [ \t]{1,80}\d+\ (?:passing|failing)[ ]
     | Tests\ run:\ \d+,\ Failures | \[INFO\]\ (?:Scanning\ for\ projects|BUILD\ |-{10,}) | \[ERROR\]\ (?:Failed|Tests\ run) | BUILD\ (?:SUCCESSFUL|FAILED)\ in\  | Build\ (?:FAILED|succeeded)\.
     | npm\ (?:ERR!|error)\  | >\ Task\ :\w | FAILURE:\ Build\ failed | error:\ could\ not\ compile\  | sending\ incremental\ file\ list$
     | \#\#\[(?:error|group|section|command|debug)\] | (?:PLAY|TASK)\ \[.*\]\ \*{3,} | \#\ [\w./-]+\n\S+\.go:\d+:\d+:[ ]
     | Traceback\ \(most\ recent\ call\ last\): | Exception\ in\ thread\ " | goroutine\ \d+\ \[\w | thread\ '.*'\ panicked\ at[ ]
-    | \s+on\ \S+\ line\ \d+(?:,|:$) | Failed\ to\ compile\.$ | [<>]\ (?:HTTP/\d|(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\ \S+\ HTTP/)
+    | [ \t]{1,80}on\ \S+\ line\ \d+(?:,|:$) | Failed\ to\ compile\.$ | [<>]\ (?:HTTP/\d|(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\ \S+\ HTTP/)
     )"""
 )
 _PROMPT: Final = re.compile(r"(?:[\w.-]+@[\w.-]+[:\ ]\S*)?[$#%❯] \S|(?:\(\w+\) )?\$ \S|PS [A-Z]:\\")

@@ -75,7 +75,7 @@ def units_of(text: str) -> list[Unit]:
     lines = text.splitlines(keepends=True) if "\r" not in text else re.findall(r"[^\n]*\n|[^\n]+", text)
     for line in lines:
         reader.read(line)
-    reader.end_paragraph()
+    reader.end()
     return reader.units
 
 
@@ -87,10 +87,18 @@ class _Reader:
         self._marks = ""
         self._fence: list[int] = []
         self._is_item = False
+        self._blanks: list[str] = []
+
+    def end(self) -> None:
+        """Take what is still open."""
+        self.end_paragraph()
+        self._join_blanks()
 
     def read(self, line: str) -> None:
         """Take the next line."""
         sign = line.lstrip()[:1]
+        if sign:
+            self._join_blanks()
         fence = _FENCE.match(line) if sign in ("`", "~") else None
         if self._marks:
             self._read_code(line, closes=fence is not None and fence[1].startswith(self._marks))
@@ -121,10 +129,16 @@ class _Reader:
 
     def _read_blank(self, line: str) -> None:
         self.end_paragraph()
-        if self.units:
-            self.units[-1].text += line
-        else:
+        if not self.units:
             self._add(line, Kind.LINE)
+            return
+        # Joined once: adding to a text a line at a time copies it as often.
+        self._blanks.append(line)
+
+    def _join_blanks(self) -> None:
+        if self._blanks:
+            self.units[-1].text += "".join(self._blanks)
+            self._blanks = []
 
     def _read_code(self, line: str, *, closes: bool) -> None:
         if closes:
@@ -142,6 +156,8 @@ class _Reader:
 
     def end_paragraph(self) -> None:
         """Cut the lines of the paragraph that ends here into sentences."""
+        if not self._paragraph:
+            return
         text = "".join(self._paragraph)
         kind = Kind.ITEM if self._is_item else Kind.SENTENCE
         self._paragraph, self._is_item = [], False
