@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctx_core import Bundle, ContextKernel
 from ctx_core.errors import InvalidInput
 from ctx_core.graph.model import Node, NodeDetail, Relation
 from ctx_core.kernel.commands import Change, UpdateContext, as_change
@@ -117,3 +118,44 @@ def test_commands_are_plain_values():
     changes = [{"entity_kind": "node", "entity_id": "n", "payload": {"title": "x"}}]
     UpdateContext(root_node_id="root", changes=changes)
     assert changes == [{"entity_kind": "node", "entity_id": "n", "payload": {"title": "x"}}]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [Node(node_id="x" * 10_000)],
+        [Relation(source_node_id="a", target_node_id="ä" * 2_001, relation_type="HAS", relation_id="r")],
+        [NodeDetail(node_id="x" * 10_000, detail="text")],
+        [{"operation": "DELETE", "entity_kind": "relation", "entity_id": "x" * 10_000}],
+    ],
+)
+def test_an_id_that_no_index_can_hold_is_refused_before_the_log_takes_it(changes):
+    with ContextKernel.open() as kernel:
+        with pytest.raises(InvalidInput, match="bytes, and at most 4000 can be indexed"):
+            kernel.update_context(root_node_id="a", changes=changes)
+        with pytest.raises(InvalidInput, match="root_node_id"):
+            kernel.update_context(root_node_id="x" * 10_000, changes=[Node(node_id="a")])
+        assert kernel.stores.events.last_position() == 0
+
+
+def test_a_command_with_too_many_changes_says_how_to_split_it():
+    with pytest.raises(InvalidInput, match=r"10001 changes .* ContextKernel\.load"):
+        UpdateContext(root_node_id="a", changes=[Node(node_id="a")] * 10_001)
+
+
+def test_a_load_is_split_into_commands_and_can_be_sent_again():
+    changes = [Node(node_id="hub"), *(Node(node_id=f"n{number}") for number in range(10_050))]
+    with ContextKernel.open() as kernel:
+        first = kernel.load(changes, root_node_id="hub", idempotency_key="import")
+        again = kernel.load(changes, root_node_id="hub", idempotency_key="import")
+        assert [(accepted.revision, accepted.is_replay) for accepted in first] == [(1, False), (2, False)]
+        assert [(accepted.revision, accepted.is_replay) for accepted in again] == [(1, True), (2, True)]
+        assert len(kernel.stores.graph.nodes([node.node_id for node in changes])) == 10_051
+
+
+def test_a_load_needs_a_root_unless_it_is_a_bundle():
+    with ContextKernel.open() as kernel:
+        with pytest.raises(InvalidInput, match="root_node_id is missing"):
+            kernel.load([Node(node_id="a")])
+        kernel.load(Bundle(root_node_id="a", nodes=[Node(node_id="a", title="A")]), role="dev")
+        assert kernel.get_context("a", role="dev").revision == 1

@@ -104,3 +104,9 @@ def test_a_clock_never_stands_still_and_follows_what_it_is_told():
     ahead = ticks[-1] + 10**12
     assert clock.tick(after=ahead) > ahead
     assert clock.tick() > ahead + 1
+
+
+def test_changes_keep_their_order_however_many_an_event_has():
+    event = compose(UpdateContext(root_node_id="a", changes=[Node(node_id="a")]), revision=1, clock=1)
+    stamps = [event.stamp(index) for index in (0, 9, 9_999, 10_000, 99_999, 100_000)]
+    assert stamps == sorted(stamps)

@@ -16,13 +16,15 @@ from hypothesis import strategies as st
 
 from ctx_core import ContextKernel, Node
 from ctx_core.errors import InvalidSettings, StoreCorrupt, StoreUnavailable
-from ctx_core.kernel.commands import EntityKind
+from ctx_core.kernel.commands import Change, EntityKind
+from ctx_core.kernel.last_writer_wins import Effect, Write
 from ctx_core.kernel.ports import Direction
 from ctx_core.kernel.projection import Projection
-from ctx_core.kernel.last_writer_wins import Effect, Write
 from ctx_core.stores.memory.kernel import open_memory_stores
 from ctx_core.stores.sqlite import database
 from ctx_core.stores.sqlite.graph import SqliteGraphStore
+from ctx_core.stores.sqlite.rows import register_of
+from ctx_core.testing.kernel_scenarios import ROOT, a_story
 
 WRITER = """
 import sys
@@ -90,6 +92,58 @@ def test_files_of_other_things_and_other_formats_are_left_alone(tmp_path):
     newer.close()
     with pytest.raises(StoreCorrupt, match="format 99"):
         ContextKernel.open(f"sqlite:///{path}")
+
+
+FORMAT_1 = """
+DROP INDEX relations_out; DROP INDEX relations_in;
+CREATE TABLE n (node_id TEXT PRIMARY KEY, live INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE r (
+    relation_id TEXT PRIMARY KEY, live INTEGER NOT NULL, source TEXT, target TEXT, rank INTEGER NOT NULL,
+    sequence INTEGER NOT NULL, state TEXT NOT NULL
+);
+CREATE TABLE d (node_id TEXT PRIMARY KEY, live INTEGER NOT NULL, state TEXT NOT NULL);
+"""
+
+
+def test_a_file_of_the_first_format_is_brought_up_to_date(tmp_path):
+    path = tmp_path / "context.db"
+    with ContextKernel.open(f"sqlite:///{path}") as kernel:
+        kernel.update_context(root_node_id=ROOT, changes=[*a_story(), Node(node_id="gone")])
+        kernel.update_context(
+            root_node_id=ROOT,
+            changes=[
+                Change(operation="DELETE", entity_kind="node", entity_id="gone"),
+                Change(operation="UPDATE", entity_kind="node", entity_id="fix", payload={"valid_from": "2026-01-01"}),
+            ],
+        )
+        before = kernel.projection.content_hash()
+    with sqlite3.connect(path) as old:
+        kept = {
+            table: [
+                (row[0], register_of(*row[1:]))
+                for row in old.execute(f"SELECT {key}, said, state FROM {table}").fetchall()
+            ]
+            for table, key in (("nodes", "node_id"), ("relations", "relation_id"), ("details", "node_id"))
+        }
+        old.executescript(FORMAT_1)
+        for table in ("nodes", "relations", "details"):
+            old.execute(f"DROP TABLE {table}")
+            old.execute(f"ALTER TABLE {table[0]} RENAME TO {table}")
+        old.execute("CREATE INDEX relations_out ON relations (source, rank, sequence, relation_id, target) WHERE live")
+        old.execute("CREATE INDEX relations_in ON relations (target, rank, sequence, relation_id, source) WHERE live")
+        for table in ("nodes", "details"):
+            rows = [(key, state.is_live, state.to_json()) for key, state in kept[table]]
+            old.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
+        relations = [(key, state.is_live, None, None, 0, 0, state.to_json()) for key, state in kept["relations"]]
+        old.executemany("INSERT INTO relations VALUES (?, ?, ?, ?, ?, ?, ?)", relations)
+        old.execute("PRAGMA user_version=1")
+    old.close()
+    with ContextKernel.open(f"sqlite:///{path}") as kernel:
+        assert kernel.projection.content_hash() == before
+        assert kernel.get_context(ROOT).bundle.nodes_by_id.keys() == {ROOT, "cause", "fix"}
+        assert "fix" not in kernel.get_context(ROOT, as_of="2025-12-31").bundle.nodes_by_id
+        late = [Node(node_id="gone", title="back")]
+        assert kernel.update_context(root_node_id=ROOT, changes=late).revision == 3
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://host/context.db"])

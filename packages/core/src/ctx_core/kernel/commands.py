@@ -16,6 +16,8 @@ from ctx_core.graph.model import Node, NodeDetail, Relation
 DEFAULT_ROLE: Final = "default"
 # Revision, clock and place in the command make up a stamp of fixed width, which holds four digits for the place.
 MAX_CHANGES: Final = 10_000
+# Half of what an index entry of Neo4j may hold (8,167 bytes), for an entry holds a prefix beside the id.
+MAX_ID_BYTES: Final = 4_000
 # Readers in many languages stop at some hundred levels; no payload that a person thought of comes near.
 MAX_NESTING: Final = 100
 
@@ -146,7 +148,10 @@ class UpdateContext:
         if not self.changes and not self.allow_empty:
             raise InvalidInput("changes is empty; pass allow_empty=True for a revision that changes nothing")
         if len(self.changes) > MAX_CHANGES:
-            raise InvalidInput(f"{len(self.changes)} changes in one command; at most {MAX_CHANGES} are taken")
+            raise InvalidInput(
+                f"{len(self.changes)} changes in one command, and at most {MAX_CHANGES} are taken: send them as several"
+                " commands, or call ContextKernel.load(), which splits them"
+            )
         if self.expected_revision is not None and self.expected_revision < 0:
             raise InvalidInput(f"expected_revision must be 0 or more, not {self.expected_revision}")
         _set(self, occurred_at=_zoned(self.occurred_at))
@@ -211,7 +216,11 @@ def require_text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{name} must be text that is not blank, not {value!r}")
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise InvalidInput(f"{name} holds a character that no store can keep: {value!r}")
+        raise InvalidInput(f"{name} holds a character that no store can keep: {value[:80]!r}")
+    if len(value) * 4 > MAX_ID_BYTES and (size := len(value.encode())) > MAX_ID_BYTES:
+        raise InvalidInput(
+            f"{name} {value[:40]!r}… has {size} bytes, and at most {MAX_ID_BYTES} can be indexed; name it by a hash"
+        )
     return value
 
 
@@ -251,6 +260,8 @@ def _check_relation(entity_id: str, payload: dict[str, Any], *, whole: bool) -> 
     relation_id = _one_id(entity_id, payload.pop("relation_id", ""), "relation") if named else ""
     ends = {} if whole or not relation_id else dict.fromkeys(_ENDS, "?")
     entity = Relation.from_dict({**ends, **payload})
+    for name in _ENDS:
+        require_text(getattr(entity, name), name)
     relation_id = relation_id or f"rel-{canonical_hash([getattr(entity, name) for name in _ENDS])[:16]}"
     written = entity.to_dict()
     del written["relation_id"]

@@ -79,7 +79,9 @@ class ContextUpdated(_Model):
 
     def stamp(self, index: int) -> str:
         """Return the place of the change `index` in the order of all changes."""
-        return f"{self.clock:016d}-{self.event_id}-{index:04d}"
+        # Events of others may hold more changes than a command of ours: what has more digits sorts behind what has four.
+        place = f"{index:04d}" if index < 10_000 else f"~{index:012d}"
+        return f"{self.clock:016d}-{self.event_id}-{place}"
 
     def to_json(self) -> bytes:
         """Return the event as UTF-8 JSON."""

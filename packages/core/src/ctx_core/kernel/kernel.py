@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from ctx_core.errors import InvalidInput
+from ctx_core.graph.model import Bundle
 from ctx_core.graph.validity import parse_moment
 from ctx_core.kernel.catch_up import CatchUp
-from ctx_core.kernel.commands import DEFAULT_ROLE, UpdateContext
+from ctx_core.kernel.commands import DEFAULT_ROLE, MAX_CHANGES, UpdateContext
 from ctx_core.kernel.export import export_log, import_log
 from ctx_core.kernel.ports import Direction, KernelStores
 from ctx_core.kernel.projection import CONSUMER, Projection
@@ -20,12 +22,12 @@ from ctx_core.kernel.traversal import Bounds
 from ctx_core.kernel.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from ctx_core.graph.modes import RehydrationMode
     from ctx_core.graph.tiers import Tier
-    from ctx_core.kernel.commands import Accepted
+    from ctx_core.kernel.commands import Accepted, AnyChange
     from ctx_core.kernel.ports import (
         DetailStore,
         EventStore,
@@ -107,6 +109,50 @@ class ContextKernel:
             ContentHashConflict: The aggregate's last event has another hash than expected.
         """
         return self._writer.accept(_one_command(command, fields))
+
+    def load(
+        self,
+        changes: Bundle | Iterable[AnyChange],
+        *,
+        root_node_id: str | None = None,
+        role: str = DEFAULT_ROLE,
+        idempotency_key: str | None = None,
+        requested_by: str | None = None,
+    ) -> tuple[Accepted, ...]:
+        """Accept any number of changes, as many commands as it takes; a bundle stands for all of its parts.
+
+        Args:
+            changes: A bundle, or changes as `UpdateContext` takes them.
+            root_node_id: Of the commands; the bundle's own when left out.
+            role: Of the commands.
+            idempotency_key: Each command gets a key made of this one and its number, so that a load that broke off can be
+                sent again.
+            requested_by: Of the commands.
+
+        Example:
+            ```python
+            from ctx_core import Bundle, ContextKernel
+
+            kernel = ContextKernel.open()
+            kernel.load(Bundle.from_triples([("alarm", "CAUSED_BY", "door", "the switch stuck")]), idempotency_key="import")
+            assert "the switch stuck" in kernel.get_context("alarm").text
+            ```
+        """
+        if isinstance(changes, Bundle):
+            root_node_id = root_node_id or changes.root_node_id
+            changes = (*changes.nodes, *changes.relations, *changes.details)
+        if root_node_id is None:
+            raise InvalidInput("root_node_id is missing; only a bundle brings its own")
+        return tuple(
+            self.update_context(
+                root_node_id=root_node_id,
+                role=role,
+                changes=page,
+                idempotency_key=None if idempotency_key is None else f"{idempotency_key}/{number}",
+                requested_by=requested_by,
+            )
+            for number, page in enumerate(_pages(changes, MAX_CHANGES), start=1)
+        )
 
     def get_context(
         self,
@@ -253,8 +299,15 @@ class ContextKernel:
 
     def export_log(self, path: str | Path) -> int:
         """Write the whole log to a file of JSON lines, and return how many events it has."""
-        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
-            return export_log(self._stores.events, file)
+        part = Path(f"{path}.part")
+        try:
+            with part.open("w", encoding="utf-8", newline="\n") as file:
+                count = export_log(self._stores.events, file)
+            part.replace(path)
+        finally:
+            # What is left of an export that failed is of no use to anyone.
+            part.unlink(missing_ok=True)
+        return count
 
     def import_log(self, path: str | Path) -> int:
         """Fill an empty kernel from a file that `export_log` wrote, and return how many events came in."""
@@ -283,6 +336,12 @@ class ContextKernel:
 
 def _revive(stores: KernelStores, is_inline: bool, consumer: str, url: str | None) -> ContextKernel:
     return ContextKernel.over(stores, is_inline=is_inline, consumer=consumer, url=url)
+
+
+def _pages(changes: Iterable[AnyChange], size: int) -> Iterator[list[AnyChange]]:
+    rest = iter(changes)
+    while page := list(islice(rest, size)):
+        yield page
 
 
 def _one_command(command: UpdateContext | None, fields: dict[str, Any]) -> UpdateContext:

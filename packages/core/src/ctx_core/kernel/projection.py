@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, Final
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ctx_core.errors import InvalidInput
 from ctx_core.kernel.commands import EntityKind, Operation, canonical_hash
@@ -12,7 +12,7 @@ from ctx_core.kernel.last_writer_wins import Effect, Write
 from ctx_core.telemetry import degraded, metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ctx_core.graph.model import Node, NodeDetail, Relation
     from ctx_core.kernel.commands import Aggregate
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 CONSUMER: Final = "context-projection"
 _REBUILD_BATCH: Final = 200
+# What a store merges in one transaction: a server keeps all of it in memory until it commits.
+_WRITES: Final = 2_000
+
+_Item = TypeVar("_Item")
 
 _EFFECTS: Final = {
     Operation.CREATE: Effect.REPLACE,
@@ -75,10 +79,10 @@ class Projection:
         writes = [write for item in fresh for write in writes_of(item.event)]
         in_detail = [write for write in writes if write.kind is EntityKind.DETAIL]
         in_graph = [write for write in writes if write.kind is not EntityKind.DETAIL]
-        if in_graph:
-            self.graph.write(in_graph)
-        if in_detail:
-            self.details.write(in_detail)
+        for page in _batches(in_graph, _WRITES):
+            self.graph.write(page)
+        for page in _batches(in_detail, _WRITES):
+            self.details.write(page)
         self.progress.record(self.consumer, fresh)
         metric("ctx.projection.events", len(fresh))
         return len(fresh)
@@ -88,7 +92,10 @@ class Projection:
 
         With `aggregate`, only what belongs to that one.
         """
-        return sum(self._apply_readable(batch) for batch in _batches(events.read(after=after, aggregate=aggregate)))
+        return sum(
+            self._apply_readable(batch)
+            for batch in _batches(events.read(after=after, aggregate=aggregate), _REBUILD_BATCH)
+        )
 
     def _apply_readable(self, recorded: Sequence[RecordedEvent]) -> int:
         """Project events as a worker would, without those that it would bury."""
@@ -111,12 +118,7 @@ def _entity_hash(entity: Node | Relation | NodeDetail) -> str:
     return canonical_hash([type(entity).__name__, entity.to_dict()])
 
 
-def _batches(recorded: Iterable[RecordedEvent]) -> Iterable[list[RecordedEvent]]:
-    batch: list[RecordedEvent] = []
-    for item in recorded:
-        batch.append(item)
-        if len(batch) == _REBUILD_BATCH:
-            yield batch
-            batch = []
-    if batch:
+def _batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
         yield batch

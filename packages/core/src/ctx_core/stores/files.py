@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,10 @@ class FileBlobs:
         try:
             with os.scandir(folder) as found:
                 entries = list(found)
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
+            return
+        except NotADirectoryError:
+            self._require_folder()
             return
         except OSError as error:
             raise StoreUnavailable(f"cannot list {folder}: {error}") from error
@@ -55,6 +59,7 @@ class FileBlobs:
         try:
             return self._path(key).read_bytes()
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            self._require_folder()
             raise ContentNotFound(key) from None
         except OSError as error:
             raise StoreUnavailable(f"cannot read {key}: {error}") from error
@@ -63,6 +68,7 @@ class FileBlobs:
         """Store a blob unless the key is taken; it is on disk when this returns."""
         path = self._path(key)
         part = path.with_name(f"{_UNFINISHED}{uuid.uuid4().hex}")
+        self._require_folder()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with part.open("xb") as file:
@@ -75,7 +81,9 @@ class FileBlobs:
         except OSError as error:
             raise StoreUnavailable(f"cannot write {key}: {error}") from error
         finally:
-            part.unlink(missing_ok=True)
+            # What is left of a failed write goes; that it cannot be removed must not hide why the write failed.
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
         return True
 
     def delete(self, keys: Iterable[str]) -> None:
@@ -85,6 +93,10 @@ class FileBlobs:
                 self._path(key).unlink(missing_ok=True)
             except OSError as error:
                 raise StoreUnavailable(f"cannot delete {key}: {error}") from error
+
+    def _require_folder(self) -> None:
+        if self.root.exists() and not self.root.is_dir():
+            raise StoreUnavailable(f"{self.root} is a file; blobs need a folder")
 
     def _path(self, key: str) -> Path:
         parts = key.split("/")
