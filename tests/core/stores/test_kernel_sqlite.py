@@ -146,6 +146,18 @@ def test_a_file_of_the_first_format_is_brought_up_to_date(tmp_path):
         assert kernel.update_context(root_node_id=ROOT, changes=late).revision == 3
 
 
+def test_nothing_of_an_erased_node_is_left_in_the_files(tmp_path):
+    with ContextKernel.open(f"sqlite:///{tmp_path}/context.db") as kernel:
+        kernel.update_context(root_node_id="u", changes=[Node(node_id="u", title="Ana, passport X123")])
+        kernel.update_context(
+            root_node_id="u", changes=[Node(node_id="u", title="Ana, passport X456"), Node(node_id="v")]
+        )
+        kernel.erase_nodes(["u"], root_node_id="u")
+        kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert b"passport" not in kept
+        assert kernel.stores.graph.nodes(["u", "v"]).keys() == {"v"}
+
+
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://host/context.db"])
 def test_a_url_that_names_no_file_is_refused(url):
     with pytest.raises(InvalidSettings, match="names no file"):

@@ -7,10 +7,11 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from ctx_core.errors import Conflict, InvalidInput
+from ctx_core.kernel.erasure import Erasure
 from ctx_core.kernel.events import parse_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from typing import TextIO
 
     from ctx_core.kernel.ports import EventStore, KernelStores
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 _HEADER: Final = {"format": "ctx-log", "version": 1}
 
 
-def export_log(events: EventStore, file: TextIO) -> int:
-    """Write every event of a log, oldest first, and return how many those were."""
+def export_log(events: EventStore, file: TextIO, *, without: Collection[str] = ()) -> int:
+    """Write every event of a log, oldest first, less what it says of some nodes; return how many those were."""
     digest, count = hashlib.sha256(), 0
+    erasure = Erasure.of_nodes(without, events.read() if without else ())
     file.write(f"{json.dumps(_HEADER)}\n")
     for count, item in enumerate(events.read(), start=1):  # noqa: B007 - the last one is the number of events
-        line = item.event.to_json()
+        line = next(erasure.apply_to([item]), item).event.to_json()
         digest.update(line)
         file.write(f"{line.decode()}\n")
     file.write(f"{json.dumps({'events': count, 'sha256': digest.hexdigest()})}\n")

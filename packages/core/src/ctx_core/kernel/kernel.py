@@ -8,11 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from ctx_core.errors import InvalidInput
+from ctx_core.errors import InvalidInput, StoreError
 from ctx_core.graph.model import Bundle
 from ctx_core.graph.validity import parse_moment
 from ctx_core.kernel.catch_up import CatchUp
 from ctx_core.kernel.commands import DEFAULT_ROLE, MAX_CHANGES, UpdateContext
+from ctx_core.kernel.erasure import Erasure, RewritableLog
 from ctx_core.kernel.export import export_log, import_log
 from ctx_core.kernel.ports import Direction, KernelStores
 from ctx_core.kernel.projection import CONSUMER, Projection
@@ -22,7 +23,7 @@ from ctx_core.kernel.traversal import Bounds
 from ctx_core.kernel.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from ctx_core.graph.modes import RehydrationMode
@@ -297,12 +298,45 @@ class ContextKernel:
         """As `get_node_detail`, in a worker thread."""
         return await asyncio.to_thread(self.get_node_detail, node_id, **options)
 
-    def export_log(self, path: str | Path) -> int:
-        """Write the whole log to a file of JSON lines, and return how many events it has."""
+    def erase_nodes(
+        self,
+        node_ids: Collection[str],
+        *,
+        root_node_id: str,
+        role: str = DEFAULT_ROLE,
+        requested_by: str | None = None,
+    ) -> tuple[Accepted, ...]:
+        """Remove nodes, their details and all their relations from the read model and from the log.
+
+        In the log every change of theirs becomes a deletion without content. Their ids stay, and so do the hashes of what
+        was accepted. Kept sessions that show them run out by themselves; back-ups are yours to replace.
+
+        Raises:
+            StoreError: The log cannot be rewritten in place, as that of NATS and Redis; nothing was changed. Call
+                `export_log(path, without=node_ids)` and import the file into an empty kernel.
+        """
+        events = self._stores.events
+        if not isinstance(events, RewritableLog):
+            raise StoreError(
+                f"{type(events).__name__} cannot be rewritten in place: call export_log(path, without=node_ids), and"
+                " import_log(path) into an empty kernel"
+            )
+        with self._stores.writing():
+            erasure = Erasure.of_nodes(node_ids, events.read())
+            accepted = self.load(erasure.changes(), root_node_id=root_node_id, role=role, requested_by=requested_by)
+            events.rewrite(list(erasure.apply_to(events.read())))
+        events.purge()
+        return accepted
+
+    def export_log(self, path: str | Path, *, without: Collection[str] = ()) -> int:
+        """Write the whole log to a file of JSON lines, and return how many events it has.
+
+        Of the nodes named by `without`, their details and relations the file holds deletions only.
+        """
         part = Path(f"{path}.part")
         try:
             with part.open("w", encoding="utf-8", newline="\n") as file:
-                count = export_log(self._stores.events, file)
+                count = export_log(self._stores.events, file, without=without)
             part.replace(path)
         finally:
             # What is left of an export that failed is of no use to anyone.

@@ -16,15 +16,19 @@ from ctx_core.errors import (
     IdempotencyConflict,
     NodeNotFound,
     RevisionConflict,
+    StoreError,
     StoreUnavailable,
 )
 from ctx_core.graph.model import Node, NodeDetail, Relation
 from ctx_core.kernel.commands import Change
+from ctx_core.kernel.erasure import RewritableLog
 from ctx_core.kernel.kernel import ContextKernel
 from ctx_core.kernel.ports import KernelStores
 from ctx_core.kernel.projection import Projection
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ctx_core.kernel.ports import GraphStore
 
 ROOT = "incident"
@@ -337,6 +341,34 @@ class KernelSuite:
             kernel.update_context(**command)
         assert kernel.update_context(**command).revision == 1
         assert kernel.get_context(ROOT, role="dev").revision == 1
+
+    def test_what_is_exported_without_a_node_says_nothing_of_it(self, kernel: ContextKernel, tmp_path: Path) -> None:
+        accepted = kernel.update_context(root_node_id=ROOT, changes=a_story())
+        path = tmp_path / "log.jsonl"
+        assert kernel.export_log(path, without=["cause"]) == 1
+        log = path.read_text(encoding="utf-8")
+        assert all(word not in log for word in ("pool ran dry", "connections leaked", "buys a day", "200 of 200"))
+        with ContextKernel.open("memory://") as copy:
+            copy.import_log(path)
+            view = copy.get_context(ROOT)
+            assert {node.node_id for node in view.bundle.nodes} == {ROOT}
+            assert (view.revision, view.content_hash) == (1, accepted.content_hash)
+
+    def test_erasing_a_node_reaches_the_log_or_says_how(self, kernel: ContextKernel) -> None:
+        command = {"root_node_id": ROOT, "changes": a_story(), "idempotency_key": "k"}
+        kernel.update_context(**command)
+        if not isinstance(kernel.stores.events, RewritableLog):
+            with pytest.raises(StoreError, match="export_log"):
+                kernel.erase_nodes(["cause"], root_node_id=ROOT)
+            return
+        kernel.erase_nodes(["cause"], root_node_id=ROOT)
+        log = b"".join(item.event.to_json() for item in kernel.stores.events.read())
+        assert all(word not in log for word in (b"pool ran dry", b"connections leaked", b"buys a day", b"200 of 200"))
+        assert {node.node_id for node in kernel.get_context(ROOT).bundle.nodes} == {ROOT}
+        assert kernel.update_context(**command).is_replay
+        with ContextKernel.open("memory://") as rebuilt:
+            rebuilt.projection.catch_up(kernel.stores.events)
+            assert rebuilt.projection.content_hash() == kernel.projection.content_hash()
 
     def test_eight_writers_on_one_aggregate_lose_no_update(self, kernel: ContextKernel) -> None:
         def write(number: int) -> int:

@@ -44,6 +44,16 @@ class SqliteDatabase:
         with self._transaction("BEGIN") as connection:
             yield connection
 
+    def purge(self) -> None:
+        """Rewrite the file and empty its journal, so that nothing is left of what was removed or replaced."""
+        with self._writer, self._translated():
+            connection = self._take()
+            try:
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                self._give_back(connection)
+
     def close(self) -> None:
         """Close every connection that is not in use; the others close when their transaction ends."""
         with self._lock:

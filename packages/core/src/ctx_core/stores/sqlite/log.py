@@ -89,6 +89,18 @@ class SqliteEventStore:
         with self._database.reading() as connection:
             return connection.execute("SELECT coalesce(max(position), 0) FROM events").fetchone()[0]
 
+    def rewrite(self, recorded: Sequence[RecordedEvent]) -> None:
+        """Replace the bodies of events."""
+        with self._database.writing() as connection:
+            connection.executemany(
+                "UPDATE events SET body = ? WHERE position = ?",
+                [(item.event.to_json().decode(), item.position) for item in recorded],
+            )
+
+    def purge(self) -> None:
+        """Write what was replaced over with zeros, in the file and in the journal beside it."""
+        self._database.purge()
+
 
 class SqliteProgressStore:
     """What each consumer has projected."""
