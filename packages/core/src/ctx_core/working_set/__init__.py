@@ -1,0 +1,1 @@
+"""The working set: among everything ever said or returned, what the coming step needs."""

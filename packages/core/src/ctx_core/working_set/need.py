@@ -1,0 +1,161 @@
+"""Need: what the coming step asks for, as the conversation itself shows it, and how well a fact serves it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+
+from ctx_core.working_set.facts import topic_words
+from ctx_core.working_set.names import find_names, name_weight, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from ctx_core.messages import Message
+    from ctx_core.working_set.facts import Fact
+
+Reason: TypeAlias = Literal["argument", "mentioned", "same object", "used before", "said by the user", "new name", "recent", "in several results"]
+
+_RECENT_MESSAGES: Final = 3
+"""Newest messages that say what comes next: a request, the step it led to, and its result."""
+
+_SHORTEST_PART: Final = 3
+"""Digits of a number by which people refer to a longer one: the last four of a card, the last three of an order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """How much each sign of need adds to a fact's value.
+
+    The order says what each stands for: a value that can only be repeated comes before one that can be reworded, and what calls
+    have asked for before comes before what merely stands near. `bench/bench_working_set.py` measures the retention without
+    each; none of them moves it by more than a few hundredths, so that the exact figures matter little.
+    """
+
+    base: float = 0.1
+    name: float = 0.6
+    argument: float = 0.6
+    linked: float = 0.5
+    recurring: float = 0.2
+    shown_elsewhere: float = 0.3
+    used: float = 0.4
+    recency: float = 0.3
+    new_name: float = 0.35
+    overlap: float = 0.3
+    by_user: float = 0.25
+
+
+WEIGHTS: Final = Weights()
+_COUNTED_NAMES: Final = 4
+"""New names of one sentence that count; a line of twenty names is a listing."""
+
+
+@dataclass(slots=True)
+class Usage:
+    """What calls and answers have used so far; grows with the conversation."""
+
+    arguments: set[frozenset[str]] = field(default_factory=set[frozenset[str]])
+    values: set[str] = field(default_factory=set[str])
+
+    def add(self, message: Message) -> None:
+        """Take in the calls of a message, and the names of an answer."""
+        if message.role != "assistant":
+            return
+        self.values.update(find_names(message.text))
+        for call in message.tool_calls:
+            for key, value in _arguments(call.arguments):
+                self.arguments.add(topic_words(key))
+                self.values.add(value)
+
+    def add_tools(self, tools: Iterable[Mapping[str, Any]]) -> None:
+        """Take in the parameters of tools, in OpenAI's, Anthropic's or LangChain's form."""
+        for tool in tools:
+            function = cast("Mapping[str, Any]", tool.get("function") or tool)
+            schema = next((function[key] for key in ("parameters", "input_schema", "args_schema", "args") if key in function), {})
+            if not isinstance(schema, dict):
+                continue
+            properties = schema.get("properties", schema)
+            self.arguments.update(topic_words(str(name)) for name in properties)
+
+
+def _arguments(text: str) -> list[tuple[str, str]]:
+    try:
+        document = json.loads(text or "{}", parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return []
+    found: list[tuple[str, str]] = []
+    stack: list[tuple[str, Any]] = [("", document)]
+    while stack:
+        key, node = stack.pop()
+        if isinstance(node, dict):
+            stack.extend(node.items())
+        elif isinstance(node, list):
+            stack.extend((key, item) for item in node)
+        elif isinstance(node, str) and key:
+            found.append((key, node))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What one step asks for.
+
+    Args:
+        words: Words of the newest messages.
+        names: Names in them, and numbers by which a longer one may be meant.
+        usage: What calls have used before.
+        length: Messages so far, by which recency is measured.
+    """
+
+    words: frozenset[str]
+    names: frozenset[str]
+    usage: Usage
+    length: int
+
+    @classmethod
+    def of(cls, messages: Sequence[Message], usage: Usage, *, length: int) -> Need:
+        """Read the need from the newest of `messages`."""
+        recent = messages[-_RECENT_MESSAGES:]
+        texts = [text for message in recent for text in (message.text, *(call.arguments for call in message.tool_calls))]
+        words = frozenset().union(*map(split_words, texts)) if texts else frozenset[str]()
+        names = {name for text in texts for name in find_names(text)}
+        parts = {word for word in words if word.isdigit() and len(word) >= _SHORTEST_PART}
+        return cls(words=words, names=frozenset(names | parts), usage=usage, length=max(length, 1))
+
+    def mentions(self, fact: Fact) -> bool:
+        """Return True if the newest messages name the value of a field, in whole or by its last digits."""
+        text = fact.text
+        if text in self.names or (" " in text and split_words(text) <= self.words):
+            return True
+        if not text.isalpha() and text[-_SHORTEST_PART:].isdigit():
+            return any(text.endswith(name) for name in self.names if name.isdigit())
+        return text.lower() in self.words and len(text) > _SHORTEST_PART
+
+    def value_of_field(self, fact: Fact, source: int, *, is_linked: bool, is_recurring: bool) -> tuple[float, Reason]:
+        """Return how much a field serves, and the strongest reason."""
+        signs: list[tuple[float, Reason]] = [(WEIGHTS.recency * (source + 1) / self.length, "recent")]
+        if any(argument <= fact.topics for argument in self.usage.arguments if argument):
+            signs.append((WEIGHTS.argument, "argument"))
+        form = name_weight(fact.text)
+        if is_linked:
+            linked = WEIGHTS.linked * (1 + form) / 2
+            signs.append((linked, "mentioned" if self.mentions(fact) else "same object"))
+        if is_recurring:
+            signs.append((WEIGHTS.recurring * form, "in several results"))
+        if fact.text in self.usage.values:
+            signs.append((WEIGHTS.used, "used before"))
+        return WEIGHTS.base + WEIGHTS.name * form + sum(value for value, _ in signs), max(signs)[1]
+
+    def value_of_text(self, fact: Fact, source: int, *, is_user: bool, new_names: Sequence[str]) -> tuple[float, Reason]:
+        """Return how much a sentence, line or call serves, and the strongest reason."""
+        signs: list[tuple[float, Reason]] = [
+            (WEIGHTS.recency * (source + 1) / self.length, "recent"),
+            (WEIGHTS.new_name * min(sum(map(name_weight, new_names)), _COUNTED_NAMES), "new name"),
+            (WEIGHTS.overlap * len(fact.words & self.words) / (len(fact.words) + 1), "mentioned"),
+            (WEIGHTS.recency * sum(name in self.usage.values for name in new_names), "used before"),
+        ]
+        if is_user:
+            signs.append((WEIGHTS.by_user, "said by the user"))
+        return WEIGHTS.base + sum(value for value, _ in signs), max(signs)[1]
