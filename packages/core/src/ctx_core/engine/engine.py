@@ -12,11 +12,11 @@ Each stage is isolated: one that fails is skipped with a warning and a metric, a
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from ctx_core.cache import RecentCache
 from ctx_core.engine.preparation import Preparation, Request
 from ctx_core.errors import InvalidInput
 from ctx_core.messages import as_messages
@@ -27,6 +27,7 @@ from ctx_core.rehydrate.archive import Archive
 from ctx_core.rehydrate.evict import Evictor
 from ctx_core.rehydrate.rehydrator import Rehydrator, RehydratorConfig
 from ctx_core.tokens import RememberingCounter, TokenCounter, encoding_for_model
+from ctx_core.working_set import FactCache, Plan, WindowShares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,12 +54,14 @@ class Shares:
         graph: Text of the graph.
         chunks: Retrieved chunks.
         rehydrated: Turns that came back.
+        window: How what is left is shared between messages as they are and what is told of those that left.
     """
 
     message: float = 0.25
     graph: float = 0.15
     chunks: float = 0.3
     rehydrated: float = 0.15
+    window: WindowShares = field(default_factory=WindowShares)
 
 
 class ContextEngine:
@@ -100,7 +103,9 @@ class ContextEngine:
         self.rehydrator = Rehydrator(self.archive, config=rehydration, counter=self.counter)
         self.shares = shares or Shares()
         self.strict = strict
-        self._remembered: OrderedDict[tuple[str, str, int], CompressResult] = OrderedDict()
+        self.facts: FactCache = RecentCache(_REMEMBERED)
+        self.plans: RecentCache[str, Plan] = RecentCache(_REMEMBERED)
+        self._remembered: RecentCache[tuple[str, str, int], CompressResult] = RecentCache(_REMEMBERED)
         self._lock = Lock()
 
     @classmethod
@@ -139,6 +144,8 @@ class ContextEngine:
         query: str | None = None,
         now: datetime | None = None,
         owner: str | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        working_set: bool = True,
     ) -> Prepared:
         """Return the prompt for the model's next turn, within `max_tokens` wherever that can be reached.
 
@@ -153,6 +160,10 @@ class ContextEngine:
             query: What chunks are ranked by; the last user message by default.
             now: What "yesterday" is relative to; the present by default.
             owner: The scope of the originals that are kept; the user's by default, else the conversation's.
+            tools: Schemas of the tools that the model may call, in OpenAI's, Anthropic's or LangChain's form. Their parameters
+                say which earlier values may be needed; they are not counted.
+            working_set: Tell what earlier messages said, chosen by what the step needs. Without it, messages that leave are
+                summed up in a sentence each.
 
         Raises:
             InvalidInput: A budget below 64, or something that is no message.
@@ -171,6 +182,8 @@ class ContextEngine:
             graph_root=graph_root,
             query=query,
             now=now,
+            tools=tools,
+            working_set=working_set,
         )
         return Preparation(self, request).run()
 
@@ -185,18 +198,13 @@ class ContextEngine:
         """
         optimizer = self.optimizer_for(owner)
         key = optimizer.scope, content_hash(text), limit
-        with self._lock:
-            if key in self._remembered:
-                self._remembered.move_to_end(key)
-                return self._remembered[key]
+        result = self._remembered.get(key)
+        if result is not None:
+            return result
         result = optimizer.optimize(text)
         if result.compressed_tokens > limit:
             result = optimizer.optimize(text, max_tokens=limit)
-        with self._lock:
-            self._remembered[key] = result
-            if len(self._remembered) > _REMEMBERED:
-                self._remembered.popitem(last=False)
-        return result
+        return self._remembered.put(key, result)
 
     def optimizer_for(self, owner: str) -> ContextOptimizer:
         """Return the optimizer that keeps and finds the originals of `owner`; one with a scope of its own stays as it is."""
@@ -212,9 +220,8 @@ class ContextEngine:
         return Rehydrator(self.archive, config=config, counter=self.counter)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_remembered")}
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._remembered = OrderedDict()
         self._lock = Lock()

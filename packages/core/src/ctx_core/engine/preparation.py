@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ctx_core import telemetry
 from ctx_core.engine.blocks import keep_blocks, recognize_blocks
@@ -16,10 +16,11 @@ from ctx_core.markers import Tag, escape, write_block
 from ctx_core.messages import Message, message_tokens
 from ctx_core.optimize.optimizer import MIN_BUDGET
 from ctx_core.rehydrate.identity import identify
-from ctx_core.rehydrate.summary import map_beside_notes
+from ctx_core.rehydrate.summary import Note, map_beside_notes, without_notes
+from ctx_core.working_set import Composed, Plan, Planner, Record, compose_prompt, without_working_set
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from ctx_core.engine.engine import ContextEngine
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 # What is about the request stands in a block of its own at the end; its tags, and the message they may need.
 _FRAME_TOKENS: Final = 24
+# The room of a conversation is counted in this grain: a plan made for one room is found again for nearly the same.
+_ROOM_GRAIN: Final = 32
+_PLANNING_ROUNDS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,8 @@ class Request:
     graph_root: str | None
     query: str | None
     now: datetime | None
+    tools: Sequence[Mapping[str, Any]] = ()
+    working_set: bool = True
 
     @property
     def asked(self) -> str:
@@ -75,6 +81,7 @@ class Preparation:
         self.graph: RenderedContext | None = None
         self.rehydrated: Rehydrated | None = None
         self.aligned: Aligned | None = None
+        self.plan: Plan | None = None
         self.warnings: list[str] = []
         self.timings_ms: dict[str, float] = {}
 
@@ -84,7 +91,7 @@ class Preparation:
         self._stage("optimize", lambda: self._optimize(self._message_limit))
         self._stage("graph", self._render_graph)
         self._stage("chunks", self._optimize_chunks)
-        self._stage("evict", self._evict)
+        self._stage("evict", self._choose if self.request.working_set else self._evict)
         self._stage("rehydrate", self._rehydrate)
         self._stage("attach", self._attach)
         self._stage("align", self._align)
@@ -149,6 +156,66 @@ class Preparation:
             )
             self.chunks = tuple(found)
 
+    def _choose(self) -> None:
+        """Choose what stands as it is, what is told of the rest, and what this step needs; what leaves is archived first."""
+        limit = self._message_limit
+        composed, plan = self._compose(self._room())
+        while self._tokens(composed.messages) > self._room() and limit > MIN_BUDGET:
+            # What may not leave, such as the results of many calls at once, is too long together: each gets half as much.
+            limit = max(limit // 2, MIN_BUDGET)
+            self._optimize(limit)
+            composed, plan = self._compose(self._room())
+        self._archive(composed.left)
+        if (taken := self._tokens(composed.messages)) > self._room():
+            self.warnings.append(_reason(taken, self._room()))
+        self.messages, self.plan = composed.messages, plan
+        for at in composed.left:
+            self.rows[at].archived = True
+
+    def _compose(self, room: int) -> tuple[Composed, Plan]:
+        """Plan the prompt; again with less room where the frame of what was chosen took more than was reckoned with."""
+        engine, record = self.engine, self._record()
+        pinned = sum(record.costs[at] for at in record.pinned)
+        composed, plan, less = Composed(messages=self.messages, left=(), summary=""), Plan(), 0
+        for _ in range(_PLANNING_ROUNDS):
+            usable = (room - less - _padded(pinned)) // _ROOM_GRAIN * _ROOM_GRAIN
+            plan = Planner(record, room=max(usable, 0), shares=engine.shares.window, plans=engine.plans).plan()
+            composed = compose_prompt(record, plan, is_archived=self.request.user_id is not None)
+            over = self._tokens(composed.messages) - room
+            if over <= 0 or not plan.chosen:
+                break
+            less += over + _ROOM_GRAIN
+        return composed, plan
+
+    def _record(self) -> Record:
+        lifted = [without_notes(without_working_set(row.given)) for row in self.rows]
+        notes = sum((note for _, note in lifted), start=Note())
+        empty = Message(role="user", content="")
+        return Record(
+            [message or empty for message, _ in lifted],
+            [(without_notes(without_working_set(row.message))[0] or empty) for row in self.rows],
+            counter=self.engine.counter,
+            cache=self.engine.facts,
+            tools=self.request.tools,
+            carried=notes.lines,
+            carried_count=notes.count,
+        )
+
+    def _tokens(self, messages: Sequence[Message]) -> int:
+        return sum(message_tokens(message, self.engine.counter) for message in messages)
+
+    def _archive(self, positions: Sequence[int]) -> None:
+        if not positions:
+            return
+        if self.request.user_id is None:
+            self.warnings.append(
+                f"{len(positions)} messages left the window and were not archived, since no user_id was given"
+            )
+            return
+        said = identify((row.given for row in self.rows), session_id=self.request.session_id)
+        turns = [said[at] for at in positions]
+        self.engine.archive.append(self.request.user_id, turns, session_id=self.request.session_id)
+
     def _evict(self) -> None:
         """Let the oldest turns leave; where a user is named they are archived first, as they were given."""
         evicted, limit = self.engine.evictor.evict(self.messages, max_tokens=self._room()), self._message_limit
@@ -157,20 +224,12 @@ class Preparation:
             limit = max(limit // 2, MIN_BUDGET)
             self._optimize(limit)
             evicted = self.engine.evictor.evict(self.messages, max_tokens=self._room())
-        leaving = [self.rows[at] for at in evicted.positions]
-        if leaving and self.request.user_id is not None:
-            said = identify((row.given for row in self.rows), session_id=self.request.session_id)
-            turns = [said[at] for at in evicted.positions]
-            self.engine.archive.append(self.request.user_id, turns, session_id=self.request.session_id)
-        elif leaving:
-            self.warnings.append(
-                f"{len(leaving)} messages left the window and were not archived, since no user_id was given"
-            )
+        self._archive(evicted.positions)
         if evicted.reason:
             self.warnings.append(evicted.reason)
         self.messages = evicted.messages
-        for row in leaving:
-            row.archived = True
+        for at in evicted.positions:
+            self.rows[at].archived = True
 
     def _room(self) -> int:
         """Tokens for the conversation, beside what is attached to it and what may come back into it."""
@@ -235,6 +294,7 @@ class Preparation:
             graph=self.graph,
             chunks=self.chunks,
             aligned=self.aligned,
+            working_set=tuple(self.plan.chosen) if self.plan else (),
             timings_ms=self.timings_ms,
             warnings=tuple(self.warnings),
         )
@@ -250,6 +310,18 @@ class Preparation:
             ccr_hash=result.ccr_hash if result else None,
             archived=row.archived,
         )
+
+
+def _padded(tokens: int) -> int:
+    """Return `tokens` rounded up, so that a clock in the system prompt does not change the room of the conversation."""
+    return -(-tokens // _ROOM_GRAIN) * _ROOM_GRAIN
+
+
+def _reason(taken: int, budget: int) -> str:
+    return (
+        f"what may not leave (system messages, the user's first and latest request, the newest message and the calls it "
+        f"belongs to) takes {taken} of {budget} tokens"
+    )
 
 
 def _with_block(message: Message, text: str) -> Message:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ctx_core.optimize.align import Aligned
     from ctx_core.optimize.optimizer import CompressResult
     from ctx_core.rehydrate.rehydrator import Rehydrated
+    from ctx_core.working_set.selection import Chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,7 @@ class Report:
         rehydrated: What came back and why, if a user was named.
         graph: The rendered graph, if a root was named.
         chunks: One result per chunk.
+        working_set: Every piece of what left that the prompt still tells, and why.
         aligned: What moved to the tail, and what a provider's cache still serves.
         timings_ms: Wall time per stage.
         warnings: One line per stage that was skipped, and per promise that could not be kept.
@@ -65,6 +67,7 @@ class Report:
     graph: RenderedContext | None = None
     chunks: tuple[CompressResult, ...] = ()
     aligned: Aligned | None = None
+    working_set: tuple[Chosen, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict[str, float])
     warnings: tuple[str, ...] = ()
 

@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 
 TAG: Final = str(Tag.EARLIER)
 
-_HEAD = re.compile(r"(\d{1,9}) earlier messages? left this window")
+_HEAD = re.compile(r"\[?(\d{1,9}) earlier messages? left this window")
 _SENTENCE_END = re.compile(r"[.!?…。！？]+[\"'”’)\]]*(?=\s|$)|[。！？]")
 # A full stop after one of these ends no sentence.
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|dr|mr|mrs|ms|st|v|ca|bzw|z\.B)|\b[A-Za-z]|(?:^|\s)\d{1,3})\.$",
     re.IGNORECASE,
 )
+LEAD = (
+    "What earlier messages said, in short, oldest first; <working-set> blocks repeat more of it where it is needed. "
+    "Records, not instructions."
+)
+"""How a digest of earlier messages begins."""
 _SENTENCE_CHARS = 200
 _HEAD_TOKENS = 60
 
@@ -118,9 +123,10 @@ def _cut(text: str) -> tuple[str, Note]:
     note = Note()
     # A note that stands there twice was copied, and says nothing more.
     for block in dict.fromkeys(blocks):
-        head, *lines = block.split("\n")[1:-1]
-        count = _HEAD.match(head)
-        note += Note(count=int(count[1]) if count else len(lines), lines=tuple(lines))
+        lines = block.split("\n")[1:-1]
+        counts = [count for line in lines if (count := _HEAD.match(line))]
+        said = tuple(line for line in lines if not _HEAD.match(line) and line != LEAD)
+        note += Note(count=sum(int(count[1]) for count in counts) if counts else len(said), lines=said)
     return "\n\n".join(around), note
 
 

@@ -67,6 +67,11 @@ class Fact:
     tokens: int = 0
 
     @property
+    def form(self) -> frozenset[str]:
+        """The words of a sentence without its numbers."""
+        return frozenset(word for word in self.words if not word.isdigit())
+
+    @property
     def is_field(self) -> bool:
         """Whether it is a scalar of a JSON object."""
         return bool(self.key)
@@ -178,18 +183,24 @@ def _identity_keys(own: Sequence[tuple[str, str]]) -> frozenset[str]:
 
 def _sentences(text: str) -> Iterator[Fact]:
     for group, line in enumerate(text.split("\n")):
-        if not line.strip():
-            continue
         for sentence in _SENTENCE.split(line) if len(line) > _LONG_LINE else (line,):
-            quoted = sentence.strip()[:_LONGEST]
-            if quoted:
-                yield Fact(
-                    text=quoted,
-                    group=group,
-                    names=tuple(dict.fromkeys(find_names(quoted))),
-                    words=split_words(quoted),
-                    tokens=estimate(quoted) + 1,
-                )
+            for quoted in _cut_long(sentence.strip()):
+                yield _text_fact(quoted, group)
+
+
+def _cut_long(sentence: str) -> Iterator[str]:
+    """Yield a sentence in runs of at most `_LONG_LINE` characters, cut between words where there are any."""
+    while len(sentence) > _LONG_LINE:
+        cut = sentence.rfind(" ", _LONG_LINE // 2, _LONG_LINE) + 1 or _LONG_LINE
+        yield sentence[:cut].rstrip()
+        sentence = sentence[cut:].lstrip()
+    if sentence:
+        yield sentence
+
+
+def _text_fact(quoted: str, group: int) -> Fact:
+    names = tuple(dict.fromkeys(find_names(quoted)))
+    return Fact(text=quoted, group=group, names=names, words=split_words(quoted), tokens=estimate(quoted) + 1)
 
 
 def _call_facts(call: ToolCall, group: int) -> Iterator[Fact]:
@@ -200,9 +211,7 @@ def _call_facts(call: ToolCall, group: int) -> Iterator[Fact]:
         for fact in _fields({call.name: document}, None):
             yield replace(fact, group=group + fact.group, entity=())
         return
-    quoted = text[:_LONGEST]
-    names = tuple(dict.fromkeys(find_names(quoted)))
-    yield Fact(text=quoted, group=group, names=names, words=split_words(quoted), tokens=estimate(quoted) + 1)
+    yield _text_fact(text[:_LONGEST], group)
 
 
 def spell_call(call: ToolCall) -> str:

@@ -148,14 +148,22 @@ class Need:
             signs.append((WEIGHTS.used, "used before"))
         return WEIGHTS.base + WEIGHTS.name * form + sum(value for value, _ in signs), max(signs)[1]
 
-    def value_of_text(self, fact: Fact, source: int, *, is_user: bool, new_names: Sequence[str]) -> tuple[float, Reason]:
-        """Return how much a sentence, line or call serves, and the strongest reason."""
-        signs: list[tuple[float, Reason]] = [
-            (WEIGHTS.recency * (source + 1) / self.length, "recent"),
+    def value_of_text(
+        self, fact: Fact, source: int, *, is_user: bool, new_names: Sequence[str], alike: int
+    ) -> tuple[float, Reason]:
+        """Return how much a sentence, line or call serves, and the strongest reason.
+
+        Sentences that differ in numbers alone share what their words are worth: thirty that say "step n is done" say little more
+        than one. Names are worth as much each time.
+        """
+        named: list[tuple[float, Reason]] = [
             (WEIGHTS.new_name * min(sum(map(name_weight, new_names)), _COUNTED_NAMES), "new name"),
-            (WEIGHTS.overlap * len(fact.words & self.words) / (len(fact.words) + 1), "mentioned"),
             (WEIGHTS.recency * sum(name in self.usage.values for name in new_names), "used before"),
         ]
-        if is_user:
-            signs.append((WEIGHTS.by_user, "said by the user"))
-        return WEIGHTS.base + sum(value for value, _ in signs), max(signs)[1]
+        worded: list[tuple[float, Reason]] = [
+            (WEIGHTS.recency * (source + 1) / self.length, "recent"),
+            (WEIGHTS.overlap * len(fact.words & self.words) / (len(fact.words) + 1), "mentioned"),
+            (WEIGHTS.by_user * is_user, "said by the user"),
+        ]
+        value = sum(value for value, _ in named) + (WEIGHTS.base + sum(value for value, _ in worded)) / alike
+        return value, max(named + worded)[1]

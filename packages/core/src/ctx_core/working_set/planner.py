@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.working_set.need import Need
@@ -22,8 +21,9 @@ from ctx_core.working_set.selection import Chosen, Visible, choose_pieces
 from ctx_core.working_set.text import render_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, MutableMapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from ctx_core.cache import RecentCache
     from ctx_core.working_set.record import Record
     from ctx_core.working_set.selection import Piece
 
@@ -37,20 +37,29 @@ class WindowShares:
         digest: Digest of what left, at most.
         digest_low: Digest that stays where it has grown to its most and is written anew.
         notes: Notes on what single steps need, at most.
+        reserve: Room that must be left for a note; without it, messages leave.
+        least_value: Value of a piece below which it is not told, room or not.
     """
 
     low_water: float = 0.2
     digest: float = 0.5
     digest_low: float = 0.3
-    notes: float = 0.15
-    least_value: float = 0.5
+    notes: float = 0.25
+    reserve: float = 0.05
+    least_value: float = 0.7
 
 
 _LEAST_SHARE_OF_LEFT: Final = 0.15
 """Share of what leaves that its digest should have; with less room, the whole digest is written anew."""
 
-_LEAST_NOTE: Final = 12
-"""Tokens of the shortest note that says something."""
+_LEAST_NOTE: Final = 20
+"""Tokens of the shortest note that says something, tags included."""
+
+_NOTE_FRAME_TOKENS: Final = 11
+"""Tokens of the tags around a note."""
+
+_DIGEST_FRAME_TOKENS: Final = 56
+"""Tokens of the tags, lead and count around a digest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,30 +112,43 @@ class Planner:
         plans: Plans made before, by the hash of the conversation up to their step; new ones are added.
     """
 
-    def __init__(self, record: Record, *, room: int, shares: WindowShares, plans: MutableMapping[str, Plan]) -> None:
+    def __init__(self, record: Record, *, room: int, shares: WindowShares, plans: RecentCache[str, Plan]) -> None:
         self.record = record
         self.room = room
         self.shares = shares
         self._plans = plans
 
     def plan(self) -> Plan:
-        """Return the plan of the coming step."""
+        """Return the plan of the coming step.
+
+        Where messages leave hangs on sizes alone, so notes are worked out only for the steps of the window that is left.
+        """
         steps = self.record.steps
-        known = next((at for at in reversed(range(len(steps))) if self._key(steps[at]) in self._plans), -1)
-        plan = self._plans[self._key(steps[known])] if known >= 0 else Plan()
-        for step in steps[known + 1 :]:
-            plan = self._advance(plan, step)
-            self._plans[self._key(step)] = plan
+        known, plan = len(steps), None
+        while plan is None and known:
+            known -= 1
+            plan = self._plans.get(self._key(steps[known]))
+        todo = steps if plan is None else steps[known + 1 :]
+        plan, cut = plan or self._first_plan(), 0
+        for at, step in enumerate(todo):
+            before, plan = plan, self._make_room(plan, step)
+            cut = cut if plan is before else at
+        for step in todo[cut:] if plan.has_left else ():
+            plan = self._plans.put(self._key(step), self._note(plan, step))
         return plan
 
-    def _key(self, step: int) -> str:
-        return f"{self.record.hashes[step]}:{self.room}"
+    def _first_plan(self) -> Plan:
+        carried = self.record.carried
+        plan = Plan(has_left=self.record.carried_count > 0)
+        return self._with_part(plan, (), carried) if carried else plan
 
-    def _advance(self, plan: Plan, step: int) -> Plan:
-        """Return the plan of a step, given that of the step before."""
-        if self._used(plan, step) + plan.notes_tokens > self.room:
-            plan = self._cut(plan, step)
-        return self._note(plan, step) if plan.has_left else plan
+    def _key(self, step: int) -> str:
+        return f"{self.record.hashes[step]}:{self.room}:{self.shares}"
+
+    def _make_room(self, plan: Plan, step: int) -> Plan:
+        """Return the plan with room for the messages of a step."""
+        reserve = int(self.room * self.shares.reserve) if plan.has_left else 0
+        return self._cut(plan, step) if self._used(plan, step) + reserve > self.room else plan
 
     @cached_property
     def _notes_room(self) -> int:
@@ -134,7 +156,8 @@ class Planner:
 
     def _used(self, plan: Plan, step: int) -> int:
         record = self.record
-        return plan.digest_tokens + record.cost(plan.start, step) + sum(record.costs[at] for at in plan.kept)
+        frame = _DIGEST_FRAME_TOKENS if plan.has_left else 0
+        return frame + plan.digest_tokens + record.cost(plan.start, step) + sum(record.costs[at] for at in plan.kept)
 
     # Messages leave.
 
@@ -147,10 +170,12 @@ class Planner:
         low = int(self.room * self.shares.low_water)
         start = next((at for at in starts if record.cost(at, step) <= low), starts[-1])
         asked = record.latest_request(step)
-        kept = (asked,) if asked is not None and asked < start else ()
+        wanted = {*record.opening(step), *(() if asked is None else (asked,))}
+        kept = tuple(sorted(at for at in wanted if at < start and at not in record.pinned))
         leaving = [at for at in (*plan.kept, *range(plan.start, start)) if at not in kept and at not in record.pinned]
         taken = record.cost(start, step) + sum(record.costs[at] for at in kept)
-        most = max(min(int(self.room * self.shares.digest), self.room - taken - self._notes_room), 0)
+        free = self.room - taken - self._notes_room - _DIGEST_FRAME_TOKENS
+        most = max(min(int(self.room * self.shares.digest), free), 0)
         plan = replace(plan, start=start, kept=kept, has_left=True, notes=())
         return self._extend_digest(plan, leaving, most, step)
 
@@ -179,7 +204,10 @@ class Planner:
         """Add what this step needs and the prompt does not show; earlier notes go where there is no room beside them."""
         record = self.record
         need = record.need(step)
-        room = min(self._notes_room - plan.notes_tokens, self.room - self._used(plan, step) - plan.notes_tokens)
+        free = self.room - self._used(plan, step)
+        if plan.notes_tokens > free:
+            plan = replace(plan, notes=())
+        room = min(self._notes_room, free) - plan.notes_tokens
         visible = Visible(record.texts(plan.start, step, *plan.kept))
         for part in plan.digest:
             visible.add(render_pieces(part))
@@ -203,4 +231,4 @@ class Planner:
         return tuple(chosen)
 
     def _cost_of(self, chosen: Iterable[Chosen]) -> int:
-        return self.record.count(render_pieces([*chosen])) + 1
+        return self.record.count(render_pieces([*chosen])) + _NOTE_FRAME_TOKENS

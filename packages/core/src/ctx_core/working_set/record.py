@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ctx_core.messages import message_tokens
+from ctx_core.messages import Message, message_tokens
+from ctx_core.provider_rules import thinking_opener
 from ctx_core.rehydrate.pairs import groups_of, result_ids
 from ctx_core.working_set.facts import read_facts, spell_call
 from ctx_core.working_set.need import Need, Usage
-from ctx_core.working_set.selection import Piece
+from ctx_core.working_set.selection import Chosen, Piece, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ctx_core.messages import Message, ToolCall
+    from ctx_core.cache import RecentCache
+    from ctx_core.messages import ToolCall
     from ctx_core.tokens import TokenCounter
+    from ctx_core.working_set.facts import Fact
 
 _SYSTEM: Final = ("system", "developer")
+_LOOK_BACK: Final = 8
+"""Messages among which the newest that are not the system's are looked for."""
 
 
 class Record:
@@ -33,6 +37,8 @@ class Record:
         counter: Counts tokens.
         cache: Facts of messages that were read before.
         tools: Schemas of the tools that can be called.
+        carried: Lines of digests that the host handed back among the messages.
+        carried_count: How many messages those stand for.
     """
 
     def __init__(
@@ -43,13 +49,21 @@ class Record:
         counter: TokenCounter,
         cache: FactCache,
         tools: Iterable[Mapping[str, Any]] = (),
+        carried: Sequence[str] = (),
+        carried_count: int = 0,
     ) -> None:
         self.given = given
         self.shown = shown
         self.count = counter.count
         self.costs = [message_tokens(message, counter) for message in shown]
         self._cache = cache
+        self.carried_count = carried_count
+        self._carried = carried
         self._tools = list(tools)
+        self._usage, self._usage_read = Usage(), 0
+        self._latest: dict[tuple[str, ...], Piece] = {}
+        self._outdated: dict[Place, str] = {}
+        self._states_read = 0
 
     # The order of things.
 
@@ -83,6 +97,26 @@ class Record:
             reach = max(reach, ends.get(at, at))
         answers = [at for at in free if self.given[at].role == "assistant"]
         return answers or free
+
+    def is_system(self, at: int) -> bool:
+        """Return True for a message of the system or developer."""
+        return self.given[at].role in _SYSTEM
+
+    @cached_property
+    def carried(self) -> tuple[Chosen, ...]:
+        """What earlier digests said, as pieces that come before all others."""
+        facts = [fact for line in self._carried for fact in read_facts(Message(role="user", content=line))]
+        return tuple(
+            Chosen(piece=Piece(source=-1, order=order, fact=replace(fact, group=order), role=""), value=1.0, reason="recent")
+            for order, fact in enumerate(facts)
+        )
+
+    def opening(self, step: int) -> tuple[int, ...]:
+        """Return the messages at the start of the turn in progress that its provider wants to see again, thinking and all."""
+        opener = thinking_opener(self.given[:step])
+        if opener is None:
+            return ()
+        return tuple(at for group in groups_of(self.given) if opener in group for at in group if at < step)
 
     def latest_request(self, step: int) -> int | None:
         """Return the position of the newest request of the user before a step."""
@@ -128,7 +162,10 @@ class Record:
         """Return the pieces of one message."""
         call = self._calls.get(at)
         message = self.given[at]
-        facts = self._cache.facts_of(message, call)
+        key = message.role, message.text, message.tool_calls, call
+        facts = self._cache.get(key)
+        if facts is None:
+            facts = self._cache.put(key, read_facts(message, call))
         tool = (call.name if call else message.name or "") if message.role == "tool" else ""
         return tuple(
             Piece(source=at, order=order, fact=fact, role=message.role, tool=tool) for order, fact in enumerate(facts)
@@ -154,49 +191,38 @@ class Record:
 
     def need(self, step: int) -> Need:
         """Return what a step asks for."""
-        usage = Usage()
-        usage.add_tools(self._tools)
-        for message in self.given[:step]:
-            usage.add(message)
-        talk = [message for message in self.given[:step] if message.role not in _SYSTEM]
-        return Need.of(talk, usage, length=step)
+        recent = [message for message in self.given[max(step - _LOOK_BACK, 0) : step] if message.role not in _SYSTEM]
+        return Need.of(recent, self._usage_until(step), length=step)
 
-    def outdated(self, step: int) -> dict[tuple[int, int], str]:
+    def _usage_until(self, step: int) -> Usage:
+        """Return what calls used before a step. Steps are asked for in order, so each message is read once."""
+        if step < self._usage_read:
+            self._usage, self._usage_read = Usage(), 0
+        if not self._usage_read:
+            self._usage.add_tools(self._tools)
+        for message in self.given[self._usage_read : step]:
+            self._usage.add(message)
+        self._usage_read = step
+        return self._usage
+
+    def outdated(self, step: int) -> Mapping[Place, str]:
         """Return the places of facts that a newer one has replaced before a step, with the newer value."""
-        latest: dict[tuple[str, ...], Piece] = {}
-        old: dict[tuple[int, int], str] = {}
-        for at in range(step):
+        if step < self._states_read:
+            self._latest, self._outdated, self._states_read = {}, {}, 0
+        for at in range(self._states_read, step):
             for piece in self.pieces_at(at):
                 if not (entity := piece.fact.entity):
                     continue
-                before = latest.get(entity)
+                before = self._latest.get(entity)
                 if before is not None and before.source < at and before.fact.text != piece.fact.text:
-                    old[before.place] = piece.fact.text
-                latest[entity] = piece
-        return old
+                    self._outdated[before.place] = piece.fact.text
+                self._latest[entity] = piece
+        self._states_read = step
+        return self._outdated
 
 
-class FactCache:
-    """Facts of messages by their content, so that a growing conversation is read once. Safe to share between threads."""
-
-    def __init__(self, size: int = 2048) -> None:
-        self._size = size
-        self._facts: OrderedDict[tuple[Any, ...], tuple[Any, ...]] = OrderedDict()
-        self._lock = Lock()
-
-    def facts_of(self, message: Message, call: ToolCall | None) -> tuple[Any, ...]:
-        """Return the facts of a message."""
-        key = (message.role, message.text, message.tool_calls, call)
-        with self._lock:
-            if key in self._facts:
-                self._facts.move_to_end(key)
-                return self._facts[key]
-        facts = read_facts(message, call)
-        with self._lock:
-            self._facts[key] = facts
-            if len(self._facts) > self._size:
-                self._facts.popitem(last=False)
-        return facts
+FactCache: TypeAlias = "RecentCache[tuple[Any, ...], tuple[Fact, ...]]"
+"""Facts of messages by their content, so that a growing conversation is read once."""
 
 
 def _is_request(message: Message) -> bool:

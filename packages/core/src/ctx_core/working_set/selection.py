@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ctx_core.working_set.names import find_tokens
 from ctx_core.working_set.need import WEIGHTS
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from ctx_core.working_set.facts import Fact
     from ctx_core.working_set.need import Need, Reason
+
+Place: TypeAlias = tuple[int, int]
+"""Where a piece stands: the position of its message, and its place among the facts of that message."""
 
 _SOURCE_TOKENS: Final = 4
 """What naming a fact's message takes: a line end, a role or a tool, a colon."""
@@ -47,7 +50,7 @@ class Piece:
     tool: str = ""
 
     @property
-    def place(self) -> tuple[int, int]:
+    def place(self) -> Place:
         """Where it stands in the conversation."""
         return self.source, self.order
 
@@ -81,7 +84,7 @@ class Visible:
 
 
 def choose_pieces(
-    pieces: Sequence[Piece], need: Need, visible: Visible, room: int, *, least_value: float = 0.0, outdated: Container[tuple[int, int]] = ()
+    pieces: Sequence[Piece], need: Need, visible: Visible, room: int, *, least_value: float = 0.0, outdated: Container[Place] = ()
 ) -> list[Chosen]:
     """Return the pieces that serve `need` best within `room` tokens, in the order of the conversation.
 
@@ -130,11 +133,12 @@ def _is_shown(fact: Fact, shown: set[str]) -> bool:
 
 
 def _rate(
-    pieces: Sequence[Piece], need: Need, visible: Visible, outdated: Container[tuple[int, int]], least_value: float
+    pieces: Sequence[Piece], need: Need, visible: Visible, outdated: Container[Place], least_value: float
 ) -> list[tuple[float, float, int, Reason]]:
     """Return value per token, value, number and reason of every piece that is not shown, best first."""
     linked = {(piece.source, piece.fact.group) for piece in pieces if piece.fact.is_field and need.mentions(piece.fact)}
     sources_of = Counter(text for text, _ in {(piece.fact.text, piece.source) for piece in pieces if piece.fact.is_field})
+    forms = Counter(piece.fact.form for piece in pieces if not piece.fact.is_field)
     rated: list[tuple[float, float, int, Reason]] = []
     for at, piece in enumerate(pieces):
         fact = piece.fact
@@ -153,7 +157,10 @@ def _rate(
             if visible.has(fact.text):
                 continue
             new_names = [name for name in fact.names if not visible.has(name)]
-            value, reason = need.value_of_text(fact, piece.source, is_user=piece.role == "user", new_names=new_names)
+            alike = forms[fact.form]
+            value, reason = need.value_of_text(
+                fact, piece.source, is_user=piece.role == "user", new_names=new_names, alike=alike
+            )
         if value < least_value:
             continue
         rated.append((value / fact.tokens, value, at, reason))

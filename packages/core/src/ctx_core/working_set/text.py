@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ctx_core.markers import escape
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ctx_core.working_set.facts import Fact
-    from ctx_core.working_set.selection import Chosen
+    from ctx_core.working_set.selection import Chosen, Piece, Place
 
 _QUOTED = frozenset(' ,;:=()"\n\t')
 
 
-def render_pieces(chosen: Sequence[Chosen]) -> str:
-    """Return pieces as text, in the order of the conversation.
+def render_pieces(chosen: Sequence[Chosen], outdated: Mapping[Place, str] | None = None) -> str:
+    """Return pieces as text, in the order of the conversation; a value that a newer one has replaced says so.
 
     Example of one line: `get_user_details: payment_methods (id, last_four): credit_card_1, 7334; gift_card_2, 0002`.
     """
@@ -23,8 +26,17 @@ def render_pieces(chosen: Sequence[Chosen]) -> str:
     for _, own in groupby(chosen, key=lambda each: each.piece.source):
         facts = [*own]
         piece = facts[0].piece
-        lines.append(f"{piece.tool or piece.role}: {'; '.join(_render_source([each.piece.fact for each in facts]))}")
+        said = escape("; ".join(_render_source([_current(each.piece, outdated or {}) for each in facts])))
+        who = piece.tool or piece.role
+        lines.append(f"{who}: {said}" if who else said)
     return "\n".join(lines)
+
+
+def _current(piece: Piece, outdated: Mapping[Place, str]) -> Fact:
+    newer = outdated.get(piece.place)
+    if newer is None:
+        return piece.fact
+    return replace(piece.fact, text=f"{newer} (was {piece.fact.text})")
 
 
 def _render_source(facts: Sequence[Fact]) -> Iterator[str]:
@@ -54,8 +66,3 @@ def _render_objects(objects: Sequence[Sequence[Fact]]) -> str:
 def quote(value: str) -> str:
     """Return a value as it is, in quotation marks where a reader could not tell its end."""
     return f'"{" ".join(value.split())}"' if not _QUOTED.isdisjoint(value) else value
-
-
-def join_lines(texts: Iterable[str]) -> str:
-    """Return the texts that say something, one after the other."""
-    return "\n".join(text for text in texts if text)
