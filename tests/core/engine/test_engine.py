@@ -175,12 +175,16 @@ def test_a_broken_part_never_fails_the_chat_unless_asked_to(part):
     if part == "archive":
         ctx.rehydrator.archive = Broken()
     chat = [*long_chat(), Message(role="user", content="Remember crate 3?")]
-    prepared = ctx.prepare(chat, user_id="user-1", max_tokens=2500, graph_root=root, chunks=["x"])
+    prepared = ctx.prepare(
+        chat, user_id="user-1", max_tokens=2500, graph_root=root, chunks=["x"], working_set=part != "evictor"
+    )
     assert prepared.messages[-1].text.startswith("Remember crate 3?")
     assert prepared.report.warnings
     ctx.strict = True
     with pytest.raises(Exception, match="is down"):
-        ctx.prepare(chat, user_id="user-1", max_tokens=2500, graph_root=root, chunks=["x"])
+        ctx.prepare(
+            chat, user_id="user-1", max_tokens=2500, working_set=part != "evictor", graph_root=root, chunks=["x"]
+        )
 
 
 @pytest.mark.parametrize("budget", [-1, 0, 63])

@@ -49,7 +49,9 @@ def compose_prompt(record: Record, plan: Plan, *, is_archived: bool) -> Composed
     summary = write_digest(plan.digest, outdated, count=count, is_archived=is_archived) if plan.has_left else ""
     behind = {note.behind: note.chosen for note in plan.notes}
     messages = {
-        at: attach(write_note(behind[at], outdated), record.shown[at], before=False) if at in behind else record.shown[at]
+        at: attach(write_note(behind[at], outdated), record.shown[at], before=False)
+        if at in behind
+        else record.shown[at]
         for at in shown
     }
     return Composed(messages=_place_digest(record, shown, messages, summary), left=left, summary=summary)

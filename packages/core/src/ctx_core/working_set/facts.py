@@ -33,8 +33,10 @@ _LONG_CALL: Final = 120
 _LONGEST: Final = 600
 """Characters of one fact at most; of anything longer its head is quoted."""
 
-_SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+")  # noqa: RUF001 - the full-width marks are meant
-_IDENTIFYING: Final = frozenset({"id", "uuid", "key", "code", "number", "name", "path", "file", "email", "slug", "sku", "ref"})
+_SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+")
+_IDENTIFYING: Final = frozenset(
+    {"id", "uuid", "key", "code", "number", "name", "path", "file", "email", "slug", "sku", "ref"}
+)
 """Last words of field names that tell one object from its like, in the usual naming of JSON interfaces."""
 
 
@@ -144,17 +146,29 @@ def _objects(document: Any) -> Iterator[tuple[Path, list[tuple[str, str]]]]:
     while stack:
         path, node = stack.pop()
         if isinstance(node, list):
-            if own := [("", _spell(item)) for item in node if not isinstance(item, (dict, list)) and item not in (None, "")]:
+            if own := [
+                ("", _spell(item)) for item in node if not isinstance(item, (dict, list)) and item not in (None, "")
+            ]:
                 yield path, own
             stack.extend((path, item) for item in reversed(node) if isinstance(item, (dict, list)))
             continue
-        own = [(key, _spell(value)) for key, value in node.items() if not isinstance(value, (dict, list)) and value not in (None, "")]
+        own = [
+            (key, _spell(value))
+            for key, value in node.items()
+            if not isinstance(value, (dict, list)) and value not in (None, "")
+        ]
         for key, value in node.items():
             if isinstance(value, list):
-                own += ((key, _spell(item)) for item in value if not isinstance(item, (dict, list)) and item not in (None, ""))
+                own += (
+                    (key, _spell(item))
+                    for item in value
+                    if not isinstance(item, (dict, list)) and item not in (None, "")
+                )
         if own:
             yield path, own
-        stack.extend(reversed([((*path, key), _inner(value)) for key, value in node.items() if isinstance(value, (dict, list))]))
+        stack.extend(
+            reversed([((*path, key), _inner(value)) for key, value in node.items() if isinstance(value, (dict, list))])
+        )
 
 
 def _inner(value: Any) -> Any:
@@ -222,5 +236,8 @@ def spell_call(call: ToolCall) -> str:
         return f"{call.name}({call.arguments})"
     if not isinstance(arguments, dict):
         return f"{call.name}({call.arguments})"
-    spelled = (f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())
+    spelled = (
+        f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for key, value in arguments.items()
+    )
     return f"{call.name}({', '.join(spelled)})"

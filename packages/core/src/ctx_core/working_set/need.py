@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from ctx_core.messages import Message
     from ctx_core.working_set.facts import Fact
 
-Reason: TypeAlias = Literal["argument", "mentioned", "same object", "used before", "said by the user", "new name", "recent", "in several results"]
+Reason: TypeAlias = Literal[
+    "argument",
+    "mentioned",
+    "same object",
+    "used before",
+    "said by the user",
+    "new name",
+    "recent",
+    "in several results",
+]
 
 _RECENT_MESSAGES: Final = 3
 """Newest messages that say what comes next: a request, the step it led to, and its result."""
@@ -42,7 +51,7 @@ class Weights:
     shown_elsewhere: float = 0.3
     used: float = 0.4
     recency: float = 0.3
-    new_name: float = 0.35
+    new_name: float = 0.45
     overlap: float = 0.3
     by_user: float = 0.25
 
@@ -73,7 +82,9 @@ class Usage:
         """Take in the parameters of tools, in OpenAI's, Anthropic's or LangChain's form."""
         for tool in tools:
             function = cast("Mapping[str, Any]", tool.get("function") or tool)
-            schema = next((function[key] for key in ("parameters", "input_schema", "args_schema", "args") if key in function), {})
+            schema = next(
+                (function[key] for key in ("parameters", "input_schema", "args_schema", "args") if key in function), {}
+            )
             if not isinstance(schema, dict):
                 continue
             properties = schema.get("properties", schema)
@@ -118,7 +129,9 @@ class Need:
     def of(cls, messages: Sequence[Message], usage: Usage, *, length: int) -> Need:
         """Read the need from the newest of `messages`."""
         recent = messages[-_RECENT_MESSAGES:]
-        texts = [text for message in recent for text in (message.text, *(call.arguments for call in message.tool_calls))]
+        texts = [
+            text for message in recent for text in (message.text, *(call.arguments for call in message.tool_calls))
+        ]
         words = frozenset().union(*map(split_words, texts)) if texts else frozenset[str]()
         names = {name for text in texts for name in find_names(text)}
         parts = {word for word in words if word.isdigit() and len(word) >= _SHORTEST_PART}

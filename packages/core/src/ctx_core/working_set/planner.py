@@ -38,15 +38,17 @@ class WindowShares:
         digest_low: Digest that stays where it has grown to its most and is written anew.
         notes: Notes on what single steps need, at most.
         reserve: Room that must be left for a note; without it, messages leave.
-        least_value: Value of a piece below which it is not told, room or not.
+        least_in_digest: Value below which a piece is not told in the digest, room or not.
+        least_in_notes: The same for notes, which no cache serves.
     """
 
     low_water: float = 0.2
-    digest: float = 0.5
+    digest: float = 0.4
     digest_low: float = 0.3
     notes: float = 0.25
     reserve: float = 0.05
-    least_value: float = 0.7
+    least_in_digest: float = 0.45
+    least_in_notes: float = 0.7
 
 
 _LEAST_SHARE_OF_LEFT: Final = 0.15
@@ -188,11 +190,13 @@ class Planner:
         if room >= min(_LEAST_SHARE_OF_LEFT * sum(record.costs[at] for at in leaving), most / 4):
             for part in plan.digest:
                 visible.add(render_pieces(part))
-            return self._with_part(plan, plan.digest, self._choose(pieces, need, visible, room, step))
+            return self._with_part(
+                plan, plan.digest, self._choose(pieces, need, visible, room, step, self.shares.least_in_digest)
+            )
         earlier = [each.piece for part in plan.digest for each in part]
         pool = sorted((*earlier, *pieces), key=lambda piece: piece.place)
         room = min(most, int(self.room * self.shares.digest_low))
-        return self._with_part(plan, (), self._choose(pool, need, visible, room, step))
+        return self._with_part(plan, (), self._choose(pool, need, visible, room, step, self.shares.least_in_digest))
 
     def _with_part(self, plan: Plan, digest: tuple[tuple[Chosen, ...], ...], part: tuple[Chosen, ...]) -> Plan:
         parts = (*digest, part) if part else digest
@@ -214,16 +218,18 @@ class Planner:
         for note in plan.notes:
             visible.add(render_pieces(note.chosen))
         pieces = record.pieces_before(plan.start, without=plan.kept)
-        chosen = self._choose(pieces, need, visible, room, step)
+        chosen = self._choose(pieces, need, visible, room, step, self.shares.least_in_notes)
         if not chosen:
             return plan
         return replace(plan, notes=(*plan.notes, Note(behind=step - 1, chosen=chosen, tokens=self._cost_of(chosen))))
 
-    def _choose(self, pieces: Sequence[Piece], need: Need, visible: Visible, room: int, step: int) -> tuple[Chosen, ...]:
+    def _choose(
+        self, pieces: Sequence[Piece], need: Need, visible: Visible, room: int, step: int, least: float
+    ) -> tuple[Chosen, ...]:
         """Return the best pieces whose text takes at most `room` tokens."""
         if room < _LEAST_NOTE:
             return ()
-        chosen = choose_pieces(pieces, need, visible, room, least_value=self.shares.least_value, outdated=self.record.outdated(step))
+        chosen = choose_pieces(pieces, need, visible, room, least_value=least, outdated=self.record.outdated(step))
         while chosen and self._cost_of(chosen) > room:
             # Sizes were estimated; what serves least makes way.
             keep = sorted(chosen, key=lambda each: -each.value)[: max(len(chosen) * 9 // 10, 0)]

@@ -107,7 +107,11 @@ class Record:
         """What earlier digests said, as pieces that come before all others."""
         facts = [fact for line in self._carried for fact in read_facts(Message(role="user", content=line))]
         return tuple(
-            Chosen(piece=Piece(source=-1, order=order, fact=replace(fact, group=order), role=""), value=1.0, reason="recent")
+            Chosen(
+                piece=Piece(source=-1, order=order, fact=replace(fact, group=order), role=""),
+                value=1.0,
+                reason="recent",
+            )
             for order, fact in enumerate(facts)
         )
 
@@ -128,7 +132,11 @@ class Record:
         digest = blake2b(digest_size=16)
         out = [digest.hexdigest()]
         for message, shown in zip(self.given, self.shown, strict=True):
-            digest.update(repr((message.role, message.name, message.content, message.tool_calls, message.tool_call_id)).encode("utf-8", "surrogatepass"))
+            digest.update(
+                repr((message.role, message.name, message.content, message.tool_calls, message.tool_call_id)).encode(
+                    "utf-8", "surrogatepass"
+                )
+            )
             if shown is not message:
                 digest.update(shown.text.encode("utf-8", "surrogatepass"))
             out.append(digest.hexdigest())

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 Place: TypeAlias = tuple[int, int]
 """Where a piece stands: the position of its message, and its place among the facts of that message."""
 
+CLEAR_VALUE: Final = 0.7
+"""Value of a piece that clearly serves: an id, a date or a path by its form alone, anything else for a reason beside."""
+
 _SOURCE_TOKENS: Final = 4
 """What naming a fact's message takes: a line end, a role or a tool, a colon."""
 
@@ -84,7 +87,13 @@ class Visible:
 
 
 def choose_pieces(
-    pieces: Sequence[Piece], need: Need, visible: Visible, room: int, *, least_value: float = 0.0, outdated: Container[Place] = ()
+    pieces: Sequence[Piece],
+    need: Need,
+    visible: Visible,
+    room: int,
+    *,
+    least_value: float = 0.0,
+    outdated: Container[Place] = (),
 ) -> list[Chosen]:
     """Return the pieces that serve `need` best within `room` tokens, in the order of the conversation.
 
@@ -109,7 +118,12 @@ def choose_pieces(
                 continue
         bundle = [at]
         group = piece.source, piece.fact.group
-        if piece.fact.is_field and not piece.fact.is_identity and (head := identities.get(group)) is not None and head not in taken:
+        if (
+            piece.fact.is_field
+            and not piece.fact.is_identity
+            and (head := identities.get(group)) is not None
+            and head not in taken
+        ):
             bundle.append(head)
         cost = sum(pieces[each].fact.tokens for each in bundle)
         cost += (piece.source not in sources) * _SOURCE_TOKENS + (group not in groups) * _GROUP_TOKENS
@@ -137,7 +151,9 @@ def _rate(
 ) -> list[tuple[float, float, int, Reason]]:
     """Return value per token, value, number and reason of every piece that is not shown, best first."""
     linked = {(piece.source, piece.fact.group) for piece in pieces if piece.fact.is_field and need.mentions(piece.fact)}
-    sources_of = Counter(text for text, _ in {(piece.fact.text, piece.source) for piece in pieces if piece.fact.is_field})
+    sources_of = Counter(
+        text for text, _ in {(piece.fact.text, piece.source) for piece in pieces if piece.fact.is_field}
+    )
     forms = Counter(piece.fact.form for piece in pieces if not piece.fact.is_field)
     rated: list[tuple[float, float, int, Reason]] = []
     for at, piece in enumerate(pieces):
@@ -161,8 +177,8 @@ def _rate(
             value, reason = need.value_of_text(
                 fact, piece.source, is_user=piece.role == "user", new_names=new_names, alike=alike
             )
-        if value < least_value:
-            continue
-        rated.append((value / fact.tokens, value, at, reason))
-    rated.sort(key=lambda each: (-each[0], -each[2]))
+        if value >= least_value:
+            rated.append((value / fact.tokens, value, at, reason))
+    # What clearly serves comes before what may; within either, the most value for a token, and the newest.
+    rated.sort(key=lambda each: (each[1] < CLEAR_VALUE, -each[0], -each[2]))
     return rated
