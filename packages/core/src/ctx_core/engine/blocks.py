@@ -41,7 +41,7 @@ def keep_blocks(given: Iterable[Message], prepared: Sequence[Message], optimizer
 def _blocks_in(messages: Iterable[Message]) -> Iterator[str]:
     for message in messages:
         parts = (message.content,) if isinstance(message.content, str) else message.content
-        for part in parts if message.role in ("user", "assistant") else ():
+        for part in parts if message.role in ("user", "assistant", "tool") else ():
             text = part if isinstance(part, str) else part.get("text")
             if isinstance(text, str):
                 yield from (text[start:end] for tag in _KEPT for start, end in find_blocks(text, tag))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ctx_core.markers import Tag, write_block
+from ctx_core.markers import Tag, split_blocks, write_block
 from ctx_core.messages import Message
 from ctx_core.rehydrate.summary import LEAD, attach
 from ctx_core.working_set.text import render_pieces
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from ctx_core.working_set.planner import Plan
     from ctx_core.working_set.record import Record
     from ctx_core.working_set.selection import Chosen, Place
-
-_OWN_NOTE: Final = re.compile(rf"\n\n<{Tag.WORKING_SET}>\n[^<]*\n</{Tag.WORKING_SET}>\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +83,7 @@ def write_note(chosen: Sequence[Chosen], outdated: Mapping[Place, str]) -> str:
 
 
 def without_working_set(message: Message) -> Message:
-    """Return a message without a note of ours at its end, as a host may hand it back."""
+    """Return a message without the notes of ours that a host hands back in it; what only looks like one stays."""
     if Tag.WORKING_SET not in message.text:
         return message
-    if isinstance(message.content, str):
-        text = _OWN_NOTE.sub("", message.content)
-        return message if text == message.content else replace(message, content=text)
-    blocks = [block for block in message.content if isinstance(block, str) or not _is_note(block.get("text"))]
-    return message if len(blocks) == len(message.content) else replace(message, content=blocks)
-
-
-def _is_note(text: object) -> bool:
-    return isinstance(text, str) and _OWN_NOTE.fullmatch(f"\n\n{text}") is not None
+    return message.map_text(lambda text: "\n\n".join(split_blocks(text, Tag.WORKING_SET)[0]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
@@ -66,7 +67,7 @@ def _number_weight(text: str) -> float:
 def _is_composed(text: str) -> bool:
     if any(mark in text[1:-1] for mark in "_./@#"):
         return True
-    return any(one.islower() and two.isupper() for one, two in zip(text, text[1:], strict=False))
+    return any(one.islower() and two.isupper() for one, two in pairwise(text))
 
 
 def find_tokens(text: str) -> list[str]:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.working_set.need import Need
 from ctx_core.working_set.selection import Chosen, Visible, choose_pieces
 from ctx_core.working_set.text import render_pieces
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ctx_core.cache import RecentCache
+    from ctx_core.working_set.need import Need
     from ctx_core.working_set.record import Record
     from ctx_core.working_set.selection import Piece
 
@@ -191,12 +191,12 @@ class Planner:
             for part in plan.digest:
                 visible.add(render_pieces(part))
             return self._with_part(
-                plan, plan.digest, self._choose(pieces, need, visible, room, step, self.shares.least_in_digest)
+                plan, plan.digest, self._choose(pieces, need, visible, room, least=self.shares.least_in_digest)
             )
         earlier = [each.piece for part in plan.digest for each in part]
         pool = sorted((*earlier, *pieces), key=lambda piece: piece.place)
         room = min(most, int(self.room * self.shares.digest_low))
-        return self._with_part(plan, (), self._choose(pool, need, visible, room, step, self.shares.least_in_digest))
+        return self._with_part(plan, (), self._choose(pool, need, visible, room, least=self.shares.least_in_digest))
 
     def _with_part(self, plan: Plan, digest: tuple[tuple[Chosen, ...], ...], part: tuple[Chosen, ...]) -> Plan:
         parts = (*digest, part) if part else digest
@@ -218,18 +218,20 @@ class Planner:
         for note in plan.notes:
             visible.add(render_pieces(note.chosen))
         pieces = record.pieces_before(plan.start, without=plan.kept)
-        chosen = self._choose(pieces, need, visible, room, step, self.shares.least_in_notes)
+        chosen = self._choose(pieces, need, visible, room, least=self.shares.least_in_notes)
         if not chosen:
             return plan
         return replace(plan, notes=(*plan.notes, Note(behind=step - 1, chosen=chosen, tokens=self._cost_of(chosen))))
 
     def _choose(
-        self, pieces: Sequence[Piece], need: Need, visible: Visible, room: int, step: int, least: float
+        self, pieces: Sequence[Piece], need: Need, visible: Visible, room: int, *, least: float
     ) -> tuple[Chosen, ...]:
         """Return the best pieces whose text takes at most `room` tokens."""
         if room < _LEAST_NOTE:
             return ()
-        chosen = choose_pieces(pieces, need, visible, room, least_value=least, outdated=self.record.outdated(step))
+        chosen = choose_pieces(
+            pieces, need, visible, room, least_value=least, outdated=self.record.outdated(need.length)
+        )
         while chosen and self._cost_of(chosen) > room:
             # Sizes were estimated; what serves least makes way.
             keep = sorted(chosen, key=lambda each: -each.value)[: max(len(chosen) * 9 // 10, 0)]

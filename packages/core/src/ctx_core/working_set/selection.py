@@ -113,9 +113,9 @@ def choose_pieces(
         piece = pieces[at]
         if at in taken:
             continue
-        if _is_shown(piece.fact, shown):
-            if not piece.fact.is_field or value * WEIGHTS.shown_elsewhere < least_value:
-                continue
+        is_too_little = not piece.fact.is_field or value * WEIGHTS.shown_elsewhere < least_value
+        if is_too_little and _is_shown(piece.fact, shown):
+            continue
         bundle = [at]
         group = piece.source, piece.fact.group
         if (
