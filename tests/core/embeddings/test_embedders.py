@@ -7,9 +7,10 @@ import pytest
 
 from ctx_core import extras
 from ctx_core.embeddings import minilm
-from ctx_core.embeddings.base import Embedder, embed_all, unit
+from ctx_core.embeddings.base import Embedder, embed_all, embed_query, unit
 from ctx_core.embeddings.caching import CachingEmbedder
 from ctx_core.embeddings.minilm import MiniLmEmbedder
+from ctx_core.embeddings.multilingual_e5 import MultilingualE5Embedder
 from ctx_core.embeddings.sentence_transformers import SentenceTransformersEmbedder
 from ctx_core.errors import DimensionMismatch, MissingExtra, StoreCorrupt
 from ctx_core.testing.embeddings import FakeEmbedder
@@ -140,3 +141,47 @@ def test_importing_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class AsymmetricEmbedder(FakeEmbedder):
+    def embed_query(self, text):
+        return self._vector(f"query {text}")
+
+
+def test_a_query_is_embedded_by_the_models_own_method():
+    embedder = AsymmetricEmbedder()
+    own = unit(embedder.embed_query("seal"))
+    assert embed_query(embedder, "seal") == own
+    assert embed_query(FakeEmbedder(), "seal") == embed_all(FakeEmbedder(), ["seal"])[0]
+    cache = CachingEmbedder(embedder)
+    assert cache.embed_query("seal") == cache.embed_query("seal") == own
+    assert cache.embed(["seal"])[0] != own
+
+
+def test_a_query_vector_of_another_length_is_refused():
+    embedder = AsymmetricEmbedder()
+    embedder.dimension = 65
+    embedder._vector = lambda _: [1.0] * 64
+    with pytest.raises(DimensionMismatch):
+        embed_query(embedder, "seal")
+
+
+needs_e5 = pytest.mark.skipif(
+    not MultilingualE5Embedder.available(), reason="the extra `multilingual` is not installed"
+)
+
+
+@needs_e5
+def test_the_multilingual_model_brings_alike_texts_of_two_languages_near():
+    embedder = MultilingualE5Embedder()
+    near, far = embed_all(embedder, ["Mi hija es alérgica a los frutos secos.", "Der Zug fährt um zehn."])
+    query = embed_query(embedder, "What can my daughter not eat?")
+    assert cosine(query, near) > cosine(query, far)
+
+
+@needs_e5
+@pytest.mark.parametrize("text", ["x" * 200_000, "\ud800 lone", "a\0b", "🙂" * 500, "."])
+def test_odd_texts_get_a_finite_multilingual_vector(text):
+    (vector,) = MultilingualE5Embedder().embed([text])
+    assert all(math.isfinite(value) for value in vector)
+    assert pickle.loads(pickle.dumps(MultilingualE5Embedder())).max_text_tokens == 256

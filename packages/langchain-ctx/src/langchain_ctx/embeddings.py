@@ -46,6 +46,10 @@ class LangChainEmbedder:
         """Return one vector for each text, in their order."""
         return self.embeddings.embed_documents(list(texts)) if texts else []
 
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a query, by the model's own method for queries."""
+        return self.embeddings.embed_query(text)
+
 
 def _name_of(embeddings: Embeddings) -> str:
     names = (getattr(embeddings, name, None) for name in ("model", "model_name", "model_id"))

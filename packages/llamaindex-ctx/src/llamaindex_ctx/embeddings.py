@@ -48,3 +48,7 @@ class LlamaIndexEmbedder:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector a text."""
         return self._model.get_text_embedding_batch(list(texts))
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a query, by the model's own method for queries."""
+        return self._model.get_query_embedding(text)

@@ -43,6 +43,25 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class QueryEmbedder(Protocol):
+    """An embedder whose model reads a query in another way than a passage, such as E5 with its prefixes."""
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector of a query; the text is never blank."""
+        ...
+
+
+def embed_query(embedder: Embedder, text: str) -> array[float]:
+    """Return the unit vector of a query, by the model's own method for queries if it has one."""
+    if not isinstance(embedder, QueryEmbedder):
+        return embed_all(embedder, [text])[0]
+    vector = unit(embedder.embed_query(text))
+    if len(vector) != embedder.dimension:
+        raise DimensionMismatch(embedder.dimension, len(vector))
+    return vector
+
+
 def embed_all(embedder: Embedder, texts: Sequence[str]) -> list[array[float]]:
     """Return unit vectors as arrays of 32-bit floats, after checking how many came and how long they are."""
     if not texts:

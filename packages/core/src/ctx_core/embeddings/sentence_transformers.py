@@ -61,14 +61,19 @@ class SentenceTransformersEmbedder:
         return int(ask())
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one unit vector for each text."""
+        """Return one unit vector for each text, with the model's own prompt for documents if it has one."""
+        return self._encode(texts, method="encode_document")
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the unit vector of a query, with the model's own prompt for queries if it has one."""
+        return self._encode([text], method="encode_query")[0]
+
+    def _encode(self, texts: Sequence[str], *, method: str) -> list[Vector]:
         # Lone surrogates have no UTF-8 form, which tokenizers need; one such text would fail its whole batch.
         readable = [text.encode("utf-8", "replace").decode() for text in texts]
-        return list(
-            self._model().encode(
-                readable, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
-            )
-        )
+        model = self._model()
+        encode = getattr(model, method, None) or model.encode  # versions before 5 have one method
+        return list(encode(readable, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False))
 
     def _model(self) -> Any:
         with self._lock:

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from ctx_core import telemetry
 from ctx_core.embeddings.minilm import MiniLmEmbedder
+from ctx_core.embeddings.multilingual_e5 import MultilingualE5Embedder
 from ctx_core.errors import InvalidInput
 from ctx_core.rehydrate.backlog import Backlog
 from ctx_core.rehydrate.blobs import VECTORS, Archived, BlobStore, decode, encode, user_folder
@@ -64,7 +65,7 @@ class Archive:
     Args:
         blobs: Where the archives are kept; None keeps them in this process.
         embedder: Turns texts into vectors; `auto` takes the local model if the extra `local` is installed and else searches by
-            words alone, `local` insists on it, None searches by words alone.
+            words alone, `local` insists on it, `multilingual` takes the model of the extra of that name, None searches by words alone.
         prefix: Key prefix of the archives in the blob store.
         timeout_seconds: When appending gives up on a store that does not answer.
         clock: Seconds since 1970.
@@ -74,7 +75,7 @@ class Archive:
         self,
         blobs: BlobStore | None = None,
         *,
-        embedder: Embedder | Literal["auto", "local"] | None = "auto",
+        embedder: Embedder | Literal["auto", "local", "multilingual"] | None = "auto",
         prefix: str = "evictions",
         timeout_seconds: float = 30.0,
         clock: Callable[[], float] = time,
@@ -346,11 +347,15 @@ def _memory_blobs() -> BlobStore:
     return MemoryBlobs()
 
 
-def _embedder(chosen: Embedder | Literal["auto", "local"] | None) -> Embedder | None:
+def _embedder(chosen: Embedder | Literal["auto", "local", "multilingual"] | None) -> Embedder | None:
     if chosen == "local" or (chosen == "auto" and MiniLmEmbedder.available()):
         return MiniLmEmbedder()
+    if chosen == "multilingual":
+        return MultilingualE5Embedder()
     if isinstance(chosen, str):
         if chosen != "auto":
-            raise InvalidInput(f"unknown embedder {chosen!r}; give an Embedder, 'auto', 'local' or None")
+            raise InvalidInput(
+                f"unknown embedder {chosen!r}; give an Embedder, 'auto', 'local', 'multilingual' or None"
+            )
         return None
     return chosen

@@ -44,7 +44,7 @@ class Vectorizer:
 
     def query(self, text: str) -> array[float]:
         """Return the vector of a query."""
-        return self._queries.embed([text])[0]
+        return self._queries.embed_query(text)
 
     def embed_soon(self, shelf: Shelf, keys: Iterable[str]) -> None:
         """Embed the turns of these archives in the background."""
