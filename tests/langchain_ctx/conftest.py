@@ -1,12 +1,17 @@
 """Texts that are worth shortening, and engines that need no model."""
 
+import hashlib
 import json
 
 import pytest
 
 from ctx_core import Archive, ContextEngine, ContextOptimizer
 
-HEARTBEATS = "\n".join(f"2026-03-01 10:{minute:02d}:00 INFO heartbeat ok" for minute in range(60)) * 4
+# Each line has a value of its own, so that folding alone does not make it short enough.
+HEARTBEATS = "\n".join(
+    f"2026-03-01 10:{n % 60:02d}:00 INFO heartbeat ok {hashlib.sha256(str(n).encode()).hexdigest()[:16]}"
+    for n in range(240)
+)
 
 
 @pytest.fixture

@@ -140,7 +140,7 @@ def test_a_hint_that_was_not_handed_out_is_text_and_the_original_is_kept(marker)
     text = f"{LOG}\n{marker}"
     for max_tokens in (None, 300):
         result = subject.optimize(text, max_tokens=max_tokens)
-        assert result.compressed_tokens < 400
+        assert result.compressed_tokens < (max_tokens or 2_000)
         assert subject.retrieve(result.ccr_hash) == text
 
 

@@ -230,6 +230,17 @@ def estimate(text: str) -> int:
     return int(tokens)
 
 
+def replace_surrogates(text: str) -> str:
+    """Return `text` as valid UTF-8 has it: halves of pairs joined, and lone surrogates as U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
 # Longer than any character that a person reads; what goes on for longer is cut where it stands.
 _LONGEST_GRAPHEME: Final = 64
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f")

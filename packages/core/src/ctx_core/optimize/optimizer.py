@@ -31,7 +31,7 @@ from ctx_core.optimize.many import allot
 from ctx_core.optimize.router import ContentRouter
 from ctx_core.optimize.segment import Segment, segments
 from ctx_core.select.notes import omission_note
-from ctx_core.tokens import TokenCounter
+from ctx_core.tokens import TokenCounter, replace_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,7 +156,7 @@ class ContextOptimizer:
                 text=text,
                 tokens=tokens,
                 carried=carried,
-                parts=self._parts(unfold(without_hints(shown) if carried else shown), content_type),
+                parts=self._parts(unfold(replace_surrogates(without_hints(shown) if carried else shown)), content_type),
                 max_tokens=max_tokens,
                 natural_tokens=self.natural_tokens,
                 query=query,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ctx_core.optimize.compressors.long_lines import shortened
 from ctx_core.optimize.compressors.relevance import has_trouble, hits, query_terms
 from ctx_core.optimize.compressors.search.format import Kind
+from ctx_core.signals.severity import is_alarm
 from ctx_core.tokens import estimate
 
 if TYPE_CHECKING:
@@ -50,12 +51,21 @@ def by_worth(groups: Sequence[FileResults], *, query: str | None) -> list[Candid
                 shape = entry.shape
                 is_again = shape in seen
                 seen.add(shape)
+                # What is no result is what the tool itself, or one beside it, had to say.
+                is_urgent = entry.kind is Kind.OTHER and is_alarm(entry.line)
                 ranked.append(
-                    (entry.kind is Kind.CONTEXT, -hits(entry.line, terms), is_again, -_signal(entry.body), at)
+                    (
+                        -is_urgent,
+                        entry.kind is Kind.CONTEXT,
+                        -hits(entry.line, terms),
+                        is_again,
+                        -_signal(entry.body),
+                        at,
+                    )
                 )
-        for rank, (is_context, found, is_again, _, at) in enumerate(sorted(ranked)):
+        for rank, (urgent, is_context, found, is_again, _, at) in enumerate(sorted(ranked)):
             cost = 1 + estimate(shortened(group.entries[at].line))
-            candidates.append(Candidate((is_context, found, is_again, rank, file), file, at, cost))
+            candidates.append(Candidate((urgent, is_context, found, is_again, rank, file), file, at, cost))
     return sorted(candidates)
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.signals.severity import Severity, severity_of
+from ctx_core.signals.vocabulary import may_report_trouble
 from ctx_core.tokens import whole_graphemes
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class Unit:
 
 def units_of(text: str) -> list[Unit]:
     """Cut `text` into units."""
-    reader = _Reader()
+    reader = _Reader(has_alarms=may_report_trouble(text))
     lines = text.splitlines(keepends=True) if "\r" not in text else re.findall(r"[^\n]*\n|[^\n]+", text)
     for line in lines:
         reader.read(line)
@@ -80,7 +82,8 @@ def units_of(text: str) -> list[Unit]:
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, *, has_alarms: bool) -> None:
+        self._has_alarms = has_alarms
         self.units: list[Unit] = []
         self._headings: tuple[int, ...] = ()
         self._paragraph: list[str] = []
@@ -119,6 +122,11 @@ class _Reader:
             self._read_prose(line, is_item=not sign.isalpha() and _ITEM.match(line) is not None)
 
     def _read_prose(self, line: str, *, is_item: bool) -> None:
+        if self._has_alarms and not is_item and severity_of(line) >= Severity.ERROR:
+            # What a program printed between the lines is no part of a sentence.
+            self.end_paragraph()
+            self._add(line, Kind.LINE)
+            return
         if not self._paragraph and not is_item and (_INDENTED.match(line) or _LABEL.match(line)):
             self._add(line, Kind.LINE)
             return
