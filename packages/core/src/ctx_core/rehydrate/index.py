@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from math import log1p
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from ctx_core.rehydrate.turns import Turn
     from ctx_core.rehydrate.vectors import Row
 
-_CAPTION: Final = re.compile(r"\s*\[[^\[\]]*\]\s*$")
 
 # Twenty words say as much as two hundred; a tool output is no better an answer for its length.
 _MOST_WORDS: Final = 20
@@ -211,7 +209,12 @@ class TurnIndex:
 
 def _asks(text: str) -> bool:
     """Say whether a turn ends with a question; a caption in brackets behind it does not count."""
-    return _CAPTION.sub("", text).rstrip().endswith(("?", "？"))
+    said = text.rstrip()
+    if said.endswith("]"):
+        before, opening, caption = said[:-1].rpartition("[")
+        if opening and "]" not in caption:
+            said = before.rstrip()
+    return said.endswith(("?", "？"))
 
 
 def _unnamed_runs(turns: Sequence[Turn]) -> dict[str | None, list[int]]:
