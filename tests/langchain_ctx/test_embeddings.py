@@ -5,7 +5,7 @@ from zlib import crc32
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 
 from ctx_core import Archive, Turn
-from ctx_core.embeddings.base import DEFAULT_FLOOR, Embedder
+from ctx_core.embeddings.base import Embedder
 from langchain_ctx import LangChainEmbedder
 
 
@@ -15,7 +15,7 @@ def test_it_is_an_embedder_of_the_core():
     assert (embedder.dimension, embedder.model, embedder.similarity_floor) == (
         16,
         "DeterministicFakeEmbedding",
-        DEFAULT_FLOOR,
+        None,
     )
     assert [len(vector) for vector in embedder.embed(["a", "b"])] == [16, 16]
     assert embedder.embed([]) == []

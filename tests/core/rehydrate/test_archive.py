@@ -9,6 +9,7 @@ from dirty_equals import IsPartialDict
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctx_core.embeddings.base import DEFAULT_FLOOR
 from ctx_core.errors import InvalidInput
 from ctx_core.messages import Message
 from ctx_core.rehydrate.archive import Archive, Turn
@@ -404,3 +405,23 @@ def test_a_process_that_wrote_finds_what_a_fresh_one_finds(said):
         one, other = (kept.search("user-1", query, top_k=4, now=NOON) for kept in (warm, cold))
         assert [hit.turn.id for hit in one] == [hit.turn.id for hit in other]
         assert [hit.score for hit in one] == pytest.approx([hit.score for hit in other], abs=1e-4)
+
+
+def test_the_floor_of_a_model_that_states_none_is_measured_on_the_turns():
+    facts = (
+        "the boat is blue",
+        "tea is at four",
+        "a saw cuts oak",
+        "rain fell again",
+        "she sings alto",
+        "mail came late",
+    )
+    archive = Archive(embedder=FakeEmbedder(similarity_floor=None))
+    archive.append("u", [Turn(role="user", content=fact) for fact in facts[:5]])
+    assert archive.scan("u", "which boat", wait_seconds=None).similarity_floor == DEFAULT_FLOOR
+    archive.append("u", [Turn(role="user", content=facts[5])])
+    scan = archive.scan("u", "which boat", wait_seconds=None)
+    assert 0 < scan.similarity_floor < DEFAULT_FLOOR
+    assert [hit.turn.text for hit in scan.hits if (hit.cosine or 0) >= scan.similarity_floor] == [facts[0]]
+    stated = Archive(archive.blobs, embedder=FakeEmbedder(similarity_floor=0.2))
+    assert stated.scan("u", "which boat").similarity_floor == 0.2

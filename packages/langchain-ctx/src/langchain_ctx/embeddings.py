@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctx_core.embeddings.base import DEFAULT_FLOOR
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,7 +17,7 @@ class LangChainEmbedder:
         embeddings: The model.
         model: Its name; by default the model's own `model` or `model_name`, else its class.
         dimension: Length of its vectors; by default measured with one call, at the first need.
-        similarity_floor: Cosine below which two texts have nothing to do with each other.
+        similarity_floor: Cosine below which two texts have nothing to do with each other; by default measured on each archive.
     """
 
     def __init__(
@@ -28,7 +26,7 @@ class LangChainEmbedder:
         *,
         model: str | None = None,
         dimension: int | None = None,
-        similarity_floor: float = DEFAULT_FLOOR,
+        similarity_floor: float | None = None,
     ) -> None:
         self.embeddings = embeddings
         self.model = model or _name_of(embeddings)

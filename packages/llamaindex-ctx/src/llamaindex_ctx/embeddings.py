@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctx_core.embeddings.base import DEFAULT_FLOOR
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,11 +16,11 @@ class LlamaIndexEmbedder:
     Args:
         model: The embedding model.
         dimension: Length of its vectors; measured with one short text where it is not given.
-        similarity_floor: Cosine below which a turn is no match, for this model.
+        similarity_floor: Cosine below which a turn is no match, for this model; by default measured on each archive.
     """
 
     def __init__(
-        self, model: BaseEmbedding, *, dimension: int | None = None, similarity_floor: float = DEFAULT_FLOOR
+        self, model: BaseEmbedding, *, dimension: int | None = None, similarity_floor: float | None = None
     ) -> None:
         self._model = model
         self._dimension = dimension
@@ -41,8 +39,8 @@ class LlamaIndexEmbedder:
         return self._dimension
 
     @property
-    def similarity_floor(self) -> float:
-        """Cosine below which a turn is no match."""
+    def similarity_floor(self) -> float | None:
+        """Cosine below which a turn is no match; None if it is measured on each archive."""
         return self._floor
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:

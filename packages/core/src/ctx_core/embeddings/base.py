@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Vector: TypeAlias = "Sequence[float]"
 
 DEFAULT_FLOOR = 0.7
-"""The similarity floor of an embedder that states none."""
+"""The similarity floor of an embedder that states none, until an archive holds enough turns to measure one."""
 
 
 @runtime_checkable
@@ -34,8 +34,8 @@ class Embedder(Protocol):
         ...
 
     @property
-    def similarity_floor(self) -> float:
-        """Cosine below which two texts have nothing to do with each other, for this model."""
+    def similarity_floor(self) -> float | None:
+        """Cosine below which two texts have nothing to do with each other, for this model; None if that is not known."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:

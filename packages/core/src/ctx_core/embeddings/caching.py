@@ -52,8 +52,8 @@ class CachingEmbedder:
         return self.embedder.dimension
 
     @property
-    def similarity_floor(self) -> float:
-        """Cosine below which two texts have nothing to do with each other."""
+    def similarity_floor(self) -> float | None:
+        """Cosine below which two texts have nothing to do with each other; None if that is not known."""
         return self.embedder.similarity_floor
 
     def embed(self, texts: Sequence[str]) -> list[array[float]]:

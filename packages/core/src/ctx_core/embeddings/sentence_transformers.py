@@ -6,7 +6,6 @@ from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from ctx_core.embeddings.base import DEFAULT_FLOOR
 from ctx_core.extras import require
 
 if TYPE_CHECKING:
@@ -21,7 +20,8 @@ class SentenceTransformersEmbedder:
     Args:
         model: Folder or name of the model. A name that is not on this machine is fetched by sentence-transformers itself.
         name: Name that stored vectors are filed under; the model's by default.
-        similarity_floor: Cosine below which two texts have nothing to do with each other, for this model.
+        similarity_floor: Cosine below which two texts have nothing to do with each other, for this model; by default
+            measured on each archive.
         batch_size: Texts per run of the model.
         options: Further arguments for `SentenceTransformer`, such as `device`.
     """
@@ -31,7 +31,7 @@ class SentenceTransformersEmbedder:
         model: str,
         *,
         name: str | None = None,
-        similarity_floor: float = DEFAULT_FLOOR,
+        similarity_floor: float | None = None,
         batch_size: int = 32,
         **options: Any,
     ) -> None:

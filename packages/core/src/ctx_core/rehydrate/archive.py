@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import uuid4
 
 from ctx_core import telemetry
+from ctx_core.embeddings.base import DEFAULT_FLOOR
 from ctx_core.embeddings.minilm import MiniLmEmbedder
 from ctx_core.embeddings.multilingual_e5 import MultilingualE5Embedder
 from ctx_core.errors import InvalidInput
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ctx_core.embeddings.base import Embedder
     from ctx_core.messages import Message
     from ctx_core.rehydrate.index import Entry
+    from ctx_core.rehydrate.vectors import VectorTable
 
 __all__ = ["Archive", "Scan", "ScoredTurn", "Turn"]
 
@@ -50,11 +52,13 @@ class Scan:
         hits: The turns, best first.
         scanned_blobs: Archives that were searched.
         warnings: One line for each thing that failed and was left out.
+        similarity_floor: Cosine below which a turn has nothing to do with the query.
     """
 
     hits: list[ScoredTurn]
     scanned_blobs: int
     warnings: list[str]
+    similarity_floor: float = DEFAULT_FLOOR
 
 
 class Archive:
@@ -104,8 +108,21 @@ class Archive:
 
     @property
     def similarity_floor(self) -> float:
-        """Cosine below which a turn has nothing to do with a query, for the embedder in use; 0 where there is none."""
-        return self.embedder.similarity_floor if self.embedder else 0.0
+        """Cosine below which a turn has nothing to do with a query, for the embedder in use; 0 where there is none.
+
+        An embedder that states none has the floor that each user's own turns say, once there are six.
+        """
+        if self.embedder is None:
+            return 0.0
+        floor = self.embedder.similarity_floor
+        return DEFAULT_FLOOR if floor is None else floor
+
+    def _measure_floor(self, vectors: VectorTable | None) -> float:
+        """Return the embedder's floor; where it states none, what the archive's own turns say."""
+        if self.embedder is None or self.embedder.similarity_floor is not None or vectors is None:
+            return self.similarity_floor
+        noise = vectors.measure_noise()
+        return self.similarity_floor if noise is None else noise
 
     def under(self, prefix: str) -> Archive:
         """Return an archive in the same store, with the same embedder, under another prefix; itself if it is the same one."""
@@ -226,7 +243,8 @@ class Archive:
                 session_id=session_id,
                 with_answers=with_answers,
             )
-        return Scan(hits=hits, scanned_blobs=scanned, warnings=warnings)
+            floor = self._measure_floor(shelf.index.vectors)
+        return Scan(hits=hits, scanned_blobs=scanned, warnings=warnings, similarity_floor=floor)
 
     def _query_vector(
         self, shelf: Shelf, query: str, warnings: list[str], wait_seconds: float | None

@@ -148,7 +148,9 @@ class Rehydrator:
         except Exception as error:  # noqa: BLE001 - whatever a store or embedder raises, the chat goes on
             return _skipped(given, error)
         searched_ms = (perf_counter() - started) * 1000
-        picked = [hit for hit in scan.hits if self._qualifies(hit)][: self.config.max_rehydrated]
+        picked = [hit for hit in scan.hits if self._qualifies(hit, floor=scan.similarity_floor)][
+            : self.config.max_rehydrated
+        ]
         units = [_unit(hit, is_live) for hit in picked]
         block, turns = render_block(units, counter=self.counter, max_tokens=self.config.max_tokens)
         shown = sorted((hit for hit in picked if hit.position in turns), key=lambda hit: hit.position)
@@ -186,7 +188,7 @@ class Rehydrator:
             wait_seconds=self.config.wait_seconds,
         )
 
-    def _qualifies(self, hit: ScoredTurn) -> bool:
+    def _qualifies(self, hit: ScoredTurn, *, floor: float) -> bool:
         """Say whether a hit is near enough; a turn of the very time that was asked about always is."""
         if hit.dated:
             return True
@@ -195,7 +197,7 @@ class Rehydrator:
         threshold = self.config.similarity_threshold
         if threshold is not None:
             return hit.cosine >= threshold
-        return hit.cosine >= self.archive.similarity_floor or hit.lexical >= _LEXICAL_FLOOR
+        return hit.cosine >= floor or hit.lexical >= _LEXICAL_FLOOR
 
 
 def _last_asked(messages: Sequence[Message]) -> str:

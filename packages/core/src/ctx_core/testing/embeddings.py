@@ -19,7 +19,7 @@ class FakeEmbedder:
         similarity_floor: Floor it claims to have.
     """
 
-    def __init__(self, dimension: int = 64, *, model: str = "fake", similarity_floor: float = 0.3) -> None:
+    def __init__(self, dimension: int = 64, *, model: str = "fake", similarity_floor: float | None = 0.3) -> None:
         self.dimension = dimension
         self.model = model
         self.similarity_floor = similarity_floor
