@@ -15,6 +15,7 @@ from ctx_core.optimize.optimizer import ContextOptimizer
 from ctx_core.optimize.router import ContentRouter
 from ctx_core.stores.memory.ccr import MemoryCcrStore
 from ctx_core.telemetry import set_recorder
+from ctx_core.tokens import TokenCounter
 
 LOG = "\n".join(
     [
@@ -311,6 +312,24 @@ def test_what_is_clipped_is_within_the_budget_with_its_footer_too(size, closed, 
     )
     subject = ContextOptimizer(router=ContentRouter(magika=False), compress_code=True)
     assert subject.optimize(text, max_tokens=max_tokens).compressed_tokens <= max_tokens
+
+
+# ---- texts that are too long to be read
+
+
+@pytest.mark.parametrize("max_tokens", [32, 64, 500, None])
+@pytest.mark.parametrize("text", [LOG, PROSE, "x" * 9_000, "\U0001f1e9\U0001f1ea" * 4_000, "\n" * 9_000])
+def test_beyond_the_limit_a_text_comes_back_as_its_ends_and_its_hash(text, max_tokens):
+    subject = ContextOptimizer(max_input_chars=5_000)
+    result = subject.optimize(text, max_tokens=max_tokens)
+    assert result.compressed_tokens == TokenCounter().count(result.compressed) <= (max_tokens or 2_000)
+    assert subject.retrieve(result.ccr_hash) == text
+    head, _, rest = result.compressed.partition(f"[… {result.omissions[0].count} chars]")
+    tail = rest.removeprefix("\n").rpartition("<!-- CCR:")[0].removesuffix("\n")
+    head = head.removesuffix("\n")
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert len(head) + len(tail) + result.omissions[0].count == len(text)
 
 
 # ---- many chunks

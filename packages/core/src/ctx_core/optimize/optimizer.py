@@ -26,12 +26,13 @@ from ctx_core.optimize.compressors.base import NATURAL_TOKENS, Omission
 from ctx_core.optimize.content import ContentType, Detection, holds_compact_json
 from ctx_core.optimize.dispatch import reads_the_same
 from ctx_core.optimize.draft import Assignment, Draft
+from ctx_core.optimize.ends import cut_ends
 from ctx_core.optimize.fold import holds_folded, unfold
 from ctx_core.optimize.many import allot
 from ctx_core.optimize.router import ContentRouter
 from ctx_core.optimize.segment import Segment, segments
 from ctx_core.select.notes import omission_note
-from ctx_core.tokens import TokenCounter, replace_surrogates
+from ctx_core.tokens import TokenCounter, estimate, replace_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,9 @@ _NOTE_TOKENS: Final = 9
 # A result that saves less than this is not worth a second form of the same text.
 _WORTH_IT: Final = 0.97
 _MAX_ROUNDS: Final = 4
+# What is shown of a text that is too long to be read, and how much of it says what it is.
+_ENDS_TOKENS: Final = 2_000
+_ENDS_READ: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,7 @@ class ContextOptimizer:
         natural_tokens: Without a budget, texts are folded without loss; what is longer than this when folded loses its least
             worthy parts, down to this size. Prose, code and diffs lose only what is said twice or did not change.
         min_tokens: Texts of fewer tokens are left alone unless a budget asks for less.
+        max_input_chars: A longer text is not read: it comes back as its head, its tail and its hash, at once.
         scope: Whose originals these are; what another scope has stored cannot be had back. See `owner_scope`.
     """
 
@@ -97,6 +102,7 @@ class ContextOptimizer:
         min_tokens: int = 100,
         scope: str = "",
         natural_tokens: int = NATURAL_TOKENS,
+        max_input_chars: int = 20_000_000,
     ) -> None:
         self.store: CcrStore = store if store is not None else _memory_store()
         self.counter = counter or TokenCounter()
@@ -104,6 +110,7 @@ class ContextOptimizer:
         self.compress_code = compress_code
         self.retrieval_tool = retrieval_tool
         self.min_tokens = min_tokens
+        self.max_input_chars = max_input_chars
         self.natural_tokens = natural_tokens
         self.scope = scope
         self._handed_out = HandedOut()
@@ -145,6 +152,8 @@ class ContextOptimizer:
         self, text: str, shown: str, max_tokens: int | None, query: str | None, content_type: ContentType | None
     ) -> CompressResult:
         """Optimize what is to be `shown` of a text; the text itself is what can be had back."""
+        if len(text) > self.max_input_chars:
+            return self._ends_of(text, shown, max_tokens, content_type)
         tokens = self.counter.count(text)
         if shown is text and tokens <= (self.min_tokens if max_tokens is None else max_tokens):
             return self._untouched(text, tokens, content_type)
@@ -334,6 +343,33 @@ class ContextOptimizer:
             ccr_hash=ref,
             lossless=not draft.omissions,
             omissions=draft.omissions,
+        )
+
+    def _ends_of(
+        self, text: str, shown: str, max_tokens: int | None, content_type: ContentType | None
+    ) -> CompressResult:
+        """Return head, tail and hash of a text that is too long to be read; its tokens are an estimate."""
+        limit = _ENDS_TOKENS if max_tokens is None else max_tokens
+        ref = self.keep(text)
+        footer = hint(ref) if ref else NOT_KEPT
+        room = limit - self.counter.count(f"\n{footer}") - 2 * _NOTE_TOKENS
+        while True:
+            head, tail = cut_ends(shown, max(0, room), counter=self.counter)
+            omission = Omission(what="chars", count=len(shown) - len(head) - len(tail))
+            note = omission_note(omission.count, omission.what)
+            compressed = "\n".join(filter(None, (head, note, tail, footer)))
+            tokens = self.counter.count(compressed)
+            if tokens <= limit or room <= 0:
+                break
+            room -= tokens - limit
+        return CompressResult(
+            compressed=compressed,
+            original_tokens=estimate(text),
+            compressed_tokens=tokens,
+            content_type=content_type or self.router.by_shape(text[:_ENDS_READ]).content_type,
+            ccr_hash=ref,
+            lossless=False,
+            omissions=(omission,),
         )
 
     def keep(self, text: str) -> str | None:
