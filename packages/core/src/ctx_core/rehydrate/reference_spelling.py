@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 # Shorter words have too many neighbours: one letter turns "talked" into "walked".
 _SHORTEST_MISSPELT: Final = 7
+# A letter too few or too many makes another form of a shorter verb: "sollen" is no slip of "sollten".
+_SHORTEST_CUT: Final = 8
 # The last letters carry the tense, so that "mentions" is no slip of "mentioned".
 _ENDING: Final = 2
 _LONGEST_MISSPELT: Final = 24
@@ -35,7 +37,7 @@ class Spelling:
         self._swaps: dict[str, list[str]] = {}
         for word in sorted(self._words):
             if len(word) >= _SHORTEST_MISSPELT and word.isalpha():
-                for slip in _drop_each_letter(word):
+                for slip in _drop_each_letter(word) if len(word) >= _SHORTEST_CUT else ():
                     self._slips.setdefault(slip, word)
                 self._slips.setdefault(_collapse(word), word)
                 self._swaps.setdefault(_letters(word), []).append(word)
@@ -68,7 +70,7 @@ class Spelling:
         if word := self._slips.get(token) or self._slips.get(_collapse(token)):
             return word
         for shorter in _drop_each_letter(token):
-            if shorter in self._words and len(shorter) >= _SHORTEST_MISSPELT:
+            if shorter in self._words and len(shorter) >= _SHORTEST_CUT:
                 return shorter
         return next((word for word in self._swaps.get(_letters(token), ()) if _is_swap(token, word)), None)
 
