@@ -18,8 +18,11 @@ from pydantic.alias_generators import to_camel
 
 from ctx_core.errors import InvalidSettings
 from ctx_core.extras import require
+from ctx_core.telemetry import without_passwords
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ctx_core.kernel.kernel import ContextKernel
     from ctx_core.optimize.ccr import CcrStore
     from ctx_core.rehydrate.archive import Archive
@@ -125,6 +128,11 @@ class CtxSettings(_Section):
     neo4j: ServerSettings = ServerSettings()
     redis: ServerSettings = ServerSettings()
     s3: ServerSettings = ServerSettings()
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield what a repr shows: URLs without the credentials that some may carry."""
+        for name, value in super().__repr_args__():
+            yield name, without_passwords(value) if isinstance(value, str) else value
 
     @classmethod
     def load(

@@ -7,6 +7,7 @@ Names never carry text, ids or user names: values and small closed sets of label
 from __future__ import annotations
 
 import logging
+import re
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
 
 logger = logging.getLogger("ctx_core")
+
+_CREDENTIALS = re.compile(r"://[^\s/@]{1,512}@")
 
 
 class Recorder(Protocol):
@@ -89,9 +92,14 @@ def span(name: str) -> AbstractContextManager[object]:
         return nullcontext()
 
 
+def without_passwords(text: str) -> str:
+    """Return `text` without the user names and passwords of URLs in it; drivers like to repeat theirs in an error."""
+    return _CREDENTIALS.sub("://…@", text)
+
+
 def degraded(stage: str, error: BaseException) -> str:
     """Log and count a stage that failed while the work goes on without it; return one line that says so."""
-    message = f"{stage} failed and was skipped: {type(error).__name__}: {error}"
+    message = f"{stage} failed and was skipped: {type(error).__name__}: {without_passwords(str(error))}"
     logger.warning("%s", message)
     metric("ctx.degraded", 1, stage=stage)
     return message
