@@ -64,7 +64,9 @@ def allot(
     repeats = [i for i, j in enumerate(same_as) if i != j and costs[i] > _NOTE_TOKENS]
     # Pointing at many repeats must not take the room of what they point at; those beyond half of it are left out.
     told = repeats[: max_tokens // 2 // _NOTE_TOKENS]
-    served = [i for i in range(len(chunks)) if i not in set(repeats)]
+    pointed_at = set(told)
+    is_repeat = set(repeats)
+    served = [i for i in range(len(chunks)) if i not in is_repeat]
     weights = _worth([chunks[i] for i in served], query)
     room = max_tokens - _NOTE_TOKENS * (len(told) + 1)
     given = _served([costs[i] for i in served], weights, room, floor)
@@ -79,7 +81,7 @@ def allot(
             tokens=costs[i],
             budget=budgets.get(i, 0),
             shown=shown.get(i, chunks[i]),
-            same_as=same_as[i] if i in told else None,
+            same_as=same_as[i] if i in pointed_at else None,
         )
         for i in range(len(chunks))
     ]
@@ -124,5 +126,8 @@ def _served(costs: Sequence[int], weights: Sequence[float], room: int, floor: in
         starved = [i for i in alive if given[i] < min(floor, costs[i])]
         if not starved:
             return given
-        alive.remove(min(starved, key=lambda i: (weights[i], -i)))
+        # No more of them can ever stay than the room holds of the least that one needs: the others leave at once.
+        least = min(min(floor, costs[i]) for i in starved)
+        leaving = max(1, len(starved) - max(0, room) // max(1, least))
+        alive.difference_update(sorted(starved, key=lambda i: (weights[i], -i))[:leaving])
     return [0] * len(costs)

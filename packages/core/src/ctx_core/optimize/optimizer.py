@@ -201,7 +201,7 @@ class ContextOptimizer:
             one = allotted[i]
             if one.same_as is not None:
                 results[i] = self._told(chunks[i], one, same_as_chunk(one.same_as + 1), None)
-            elif i in left_out:
+            elif one.budget == 0 < one.tokens:
                 note = omission_note(len(left_out), "chunks") if i == left_out[0] else ""
                 results[i] = self._told(chunks[i], one, note, Omission(what="chunks", count=1))
             else:
