@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # What stands between two words of one expression: a blank, a hyphen, ", " or ". ", as in "am 22. März".
 _LONGEST_SEPARATOR: Final = 3
+# Of a long text only both ends are read, as the question stands there.
+_READ_CHARS: Final = 1_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +52,15 @@ Values: TypeAlias = dict[str, list[Any]]
 
 def find_period(text: str, today: date) -> Period | None:
     """Return the period that `text` names, seen from `today`; None if it names none."""
+    if len(text) > 2 * _READ_CHARS:
+        text = f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
     items = read_items(text)
-    if not any(item.meanings for item in items):
-        return None
+    starts = [at for at, item in enumerate(items) if item.meanings]
+    present = frozenset(key for at in starts for key in items[at].meanings)
     for parts, resolve in _RULES:
-        for start in range(len(items)):
+        if not _can_match(parts, present):
+            continue
+        for start in starts:
             found = _match(parts, items, start, text)
             if found is None:
                 continue
@@ -62,6 +68,11 @@ def find_period(text: str, today: date) -> Period | None:
             if (period := resolve(values, today)) is not None:
                 return replace(period, phrase=text[items[start].start : items[end - 1].end])
     return None
+
+
+def _can_match(parts: tuple[str, ...], present: frozenset[str]) -> bool:
+    """Return True if each part that must match has a meaning among those present."""
+    return all(part.endswith("?") or any(key in present for key in _ALTERNATIVES.get(part, (part,))) for part in parts)
 
 
 def _match(parts: tuple[str, ...], items: list[Item], start: int, text: str) -> tuple[int, Values] | None:

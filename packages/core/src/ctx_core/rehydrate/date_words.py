@@ -35,6 +35,7 @@ _PLAIN: Final = (
 _DAYS_BACK: Final = {"today": 0, "yesterday": 1, "before_yesterday": 2}
 _NUMERIC: Final = re.compile(r"(?<![\w/.-])(\d{1,4})([-/.])(\d{1,2})(?:\2(\d{4}|\d{2}))?(?![\w/-])")
 _DIGITS: Final = re.compile(r"(\d{1,4})(st|nd|rd|th|er|ere|eme|e|o|a|de)?")
+_TENS: Final = (20, 30, 40, 50)
 _BETWEEN_TENS: Final = frozenset(("y", "e", "et", "und"))
 
 
@@ -69,7 +70,8 @@ def read_items(text: str) -> list[Item]:
         length, meanings = _look_up(lexicon, words, at)
         items.append(Item(meanings or _read_digits(word), start, words[at + length - 1][2]))
         at += length
-    return list(_join_tens(items, text))
+    has_tens = any(item.meanings.get("number") in _TENS for item in items)
+    return list(_join_tens(items, text)) if has_tens else items
 
 
 def _look_up(lexicon: Lexicon, words: list[tuple[str, int, int]], at: int) -> tuple[int, dict[str, Any]]:
@@ -107,7 +109,7 @@ def _join_tens(items: list[Item], text: str) -> Iterator[Item]:
         written = (
             not text[item.start].isdigit() and at + step < len(items) and not text[items[at + step].start].isdigit()
         )
-        if tens in (20, 30, 40, 50) and kind and written:
+        if tens in _TENS and kind and written:
             yield Item({kind: tens + after[kind]}, item.start, items[at + step].end)
             at += step + 1
         else:
