@@ -111,3 +111,64 @@ async def test_a_sub_retriever_gives_the_reasons_first():
         await index.as_retriever(sub_retrievers=[retriever]).aretrieve("why is checkout slow?"),
     ):
         assert any("pool exhausted" in node.node.get_content() for node in nodes)
+
+
+def a_store(*relations):
+    store = SimplePropertyGraphStore()
+    ends = {end for relation in relations for end in (relation.source_id, relation.target_id)}
+    store.upsert_nodes([EntityNode(name=name) for name in sorted(ends)])
+    store.upsert_relations(list(relations))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sequence", "first"),
+        ("sequence", -1),
+        ("sequence", [1]),
+        ("semantic_class", "because"),
+        ("valid_from", "last spring"),
+    ],
+)
+def test_a_property_that_cannot_be_used_is_a_warning_and_the_rest_is_read(name, value):
+    said = {name: value, "rationale": "the valve leaks"}
+    store = a_store(Relation(label="CAUSES", source_id="a", target_id="b", properties=said))
+    bundle = bundle_from_property_graph(store, "a", classes={"CAUSES": "causal"})
+    (relation,) = bundle.relations
+    assert (relation.rationale, relation.semantic_class) == ("the valve leaks", "causal")
+    assert bundle.warnings == (f"relation 'a' --CAUSES--> 'b': {name} {value!r} cannot be used",)
+
+
+def test_an_interval_turned_round_keeps_its_end_and_a_blank_label_gets_a_name():
+    said = {"valid_from": "2026-03-01", "valid_until": "2026-02-01", "sequence": 2.0, "semantic_class": "Causal"}
+    store = a_store(Relation(label=" ", source_id="a", target_id="b", properties=said))
+    bundle = bundle_from_property_graph(store, "a")
+    (relation,) = bundle.relations
+    assert (relation.relation_type, relation.sequence, relation.semantic_class) == ("RELATES_TO", 2, "causal")
+    assert relation.valid_from is None
+    assert relation.valid_until is not None
+    assert len(bundle.warnings) == 1
+
+
+def test_a_blank_id_is_left_out_with_a_warning():
+    store = a_store(
+        Relation(label="HAS", source_id="a", target_id=" "), Relation(label="HAS", source_id="a", target_id="b")
+    )
+    bundle = bundle_from_property_graph(store, "a")
+    assert {node.node_id for node in bundle.nodes} == {"a", "b"}
+    assert "blank id" in bundle.warnings[0]
+
+
+def test_what_is_explained_is_taken_first_and_what_is_not_taken_is_counted():
+    bare = [Relation(label="HAS", source_id="a", target_id=f"n{number}") for number in range(30)]
+    cause = Relation(label="CAUSES", source_id="a", target_id="z", properties={"rationale": "the valve leaks"})
+    bundle = bundle_from_property_graph(a_store(*bare, cause), "a", classes={"CAUSES": "causal"}, max_nodes=5)
+    assert "z" in bundle.nodes_by_id
+    assert bundle.unread == {"structural": 27, "nodes": 27}
+
+
+def test_a_root_that_is_not_there_does_not_hide_the_others():
+    store = a_store(Relation(label="CAUSES", source_id="a", target_id="b", properties={"rationale": "it leaks"}))
+    found = ContextPGRetriever(store, roots=["gone", "a"]).retrieve("why?")
+    assert ["it leaks" in item.node.get_content() for item in found] == [True]

@@ -1,6 +1,7 @@
 """Retrievers over a kernel's graph and over an archive."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -27,6 +28,8 @@ class GraphContextRetriever(BaseRetriever):
         max_tokens: The most tokens of all documents together.
         by: `tier` gives one document a tier, `fact` one document a rendered fact.
         k: The most documents; None gives all.
+        direction: Which way relations are followed; see `ContextKernel.get_context`.
+        as_of: Only what held at this moment; None reads everything.
     """
 
     kernel: SkipValidation[ContextKernel]
@@ -34,13 +37,15 @@ class GraphContextRetriever(BaseRetriever):
     max_tokens: int = 1000
     by: Literal["tier", "fact"] = "tier"
     k: int | None = None
+    direction: str = "explained"
+    as_of: datetime | str | None = None
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         del run_manager
         root = self.root if isinstance(self.root, str) else self.root(query)
-        view = self.kernel.get_context(root, max_tokens=self.max_tokens)
+        view = self.kernel.get_context(root, max_tokens=self.max_tokens, direction=self.direction, as_of=self.as_of)
         parts = _tiers(view) if self.by == "tier" else _facts(view)
         return [_graph_document(view, *part, rank) for rank, part in enumerate(parts[: k or self.k])]
 

@@ -10,6 +10,7 @@ from llama_index.core.schema import NodeWithScore, TextNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from llama_index.core.schema import QueryBundle
 
@@ -28,6 +29,8 @@ class GraphContextRetriever(BaseRetriever):
         root: Id of the root, or a function from the query to one.
         max_tokens: The most tokens of all text together.
         by: `tier` gives one node a tier, `fact` one node a rendered fact.
+        direction: Which way relations are followed; see `ContextKernel.get_context`.
+        as_of: Only what held at this moment; None reads everything.
     """
 
     def __init__(
@@ -37,6 +40,8 @@ class GraphContextRetriever(BaseRetriever):
         *,
         max_tokens: int = 1000,
         by: Literal["tier", "fact"] = "tier",
+        direction: str = "explained",
+        as_of: datetime | str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -44,10 +49,12 @@ class GraphContextRetriever(BaseRetriever):
         self._root = root
         self._max_tokens = max_tokens
         self._by = by
+        self._direction = direction
+        self._as_of = as_of
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         root = self._root(query_bundle.query_str) if callable(self._root) else self._root
-        view = self._kernel.get_context(root, max_tokens=self._max_tokens)
+        view = self._kernel.get_context(root, max_tokens=self._max_tokens, direction=self._direction, as_of=self._as_of)
         return _tiers(view) if self._by == "tier" else _facts(view)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -198,6 +198,7 @@ class Bundle(Plain):
     Args:
         unread: How much of the graph was left out when the bundle was read: a count by relation class, and `nodes`.
             A render counts it among what it leaves out.
+        warnings: What of the graph could not be read as it was.
 
     Raises:
         InvalidBundle: The root is missing, an id stands for two different things, or a relation or detail
@@ -210,6 +211,7 @@ class Bundle(Plain):
     details: Sequence[NodeDetail] = ()
     revision: int | None = None
     unread: Mapping[str, int] = field(default_factory=dict[str, int], hash=False, compare=False)
+    warnings: Sequence[str] = field(default=(), compare=False)
     nodes_by_id: Mapping[str, Node] = field(init=False, repr=False, compare=False)
     _content_hash: str | None = field(init=False, repr=False, compare=False, default=None)
 
@@ -229,6 +231,7 @@ class Bundle(Plain):
         assign(self, "nodes", tuple(self.nodes_by_id.values()))
         assign(self, "relations", tuple(sorted(relations, key=_relation_order)))
         assign(self, "details", tuple(details[node_id] for node_id in ids if node_id in details))
+        assign(self, "warnings", tuple(self.warnings))
         assign(self, "unread", {str(name): int(count) for name, count in self.unread.items() if count})
 
     @property

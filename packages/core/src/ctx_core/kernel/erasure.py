@@ -43,7 +43,7 @@ class Erasure:
             change.entity_id
             for change in changes
             if change.entity_kind is EntityKind.RELATION
-            and nodes & {change.payload.get("source_node_id"), change.payload.get("target_node_id")}
+            and not nodes.isdisjoint(str(change.payload.get(end)) for end in ("source_node_id", "target_node_id"))
         }
         return cls(node_ids=nodes, relation_ids=frozenset(relations))
 
