@@ -42,7 +42,7 @@ from ctx_core import Archive, ContextEngine, TokenCounter
 from ctx_core.messages import message_tokens
 from ctx_core.optimize.ccr import owner_scope
 from langchain_ctx import ContextMiddleware
-from langchain_ctx.agents.earlier import earlier_turns
+from langchain_ctx.agents.earlier import earlier_text
 from langchain_ctx.messages import to_core
 from langchain_ctx.testing.fakes import FakeChatModel, calls
 from langchain_ctx.testing.order import Provider, order_faults
@@ -240,11 +240,8 @@ def _retrievable(run: Run) -> str:
     ours = next((m for m in run.middleware if isinstance(m, ContextMiddleware)), None)
     if ours is None:
         return ""
-    refs = re.findall(r"CCR:([0-9a-f]{12})", flat(run.prompts[-1]))
-    owner = run.final_state["ctx"][ours.name]["owner"]
-    scope = owner_scope(conversation_id="t")
-    originals = map(ours.engine.optimizer_for(scope).retrieve, refs)
-    return "\n".join([*originals, earlier_turns(ours.engine, owner=owner, session_id="t", scope=scope)])
+    optimizer = ours.engine.optimizer_for(owner_scope(conversation_id="t"))
+    return "\n".join(said for _, said in earlier_text(run.final_state["messages"], optimizer))
 
 
 _COLUMNS = (

@@ -116,7 +116,7 @@ def test_the_model_gets_the_original_back_and_it_is_not_shortened_again(middlewa
 def test_hints_name_the_tool_that_is_bound_and_the_callers_engine_stays_as_it_was(engine, log):
     middleware = ContextMiddleware(engine, name="b")
     assert [bound.name for bound in middleware.tools] == ["retrieve_original_b"]
-    assert "with the tool retrieve_original_b" in middleware.engine.optimize(log, 2000).compressed
+    assert "with the tool retrieve_original_b" in middleware.engine.optimize(log, 100).compressed
     assert engine.optimizer.retrieval_tool is None
     named = ContextEngine(archive=engine.archive, optimizer=ContextOptimizer(retrieval_tool="get_back"))
     assert [bound.name for bound in ContextMiddleware(named).tools] == ["get_back"]
@@ -292,9 +292,9 @@ def test_its_state_is_plain_json_and_private(engine, orders):
     saver = InMemorySaver()
     _model, agent = agent_of(paging(3), [orders], ContextMiddleware(engine), checkpointer=saver)
     out = ask(agent, "List.")
-    kept = agent.get_state(CONFIG).values["ctx"]
-    assert json.loads(json.dumps(kept)) == kept
-    assert [*kept] == ["ContextMiddleware"]
+    kept = agent.get_state(CONFIG).values
+    assert json.loads(json.dumps(kept["ctx"])) == kept["ctx"]
+    assert all(json.loads(json.dumps(m.additional_kwargs)) == m.additional_kwargs for m in kept["messages"])
     assert out.keys() == {"messages"}
     assert "ctx" not in agent.get_input_jsonschema()["properties"]
 
@@ -445,7 +445,18 @@ def test_strict_raises(archive, orders, monkeypatch):
         ask(agent_of(paging(1), [orders], middleware)[1], "List.")
 
 
-@pytest.mark.parametrize("options", [{"max_tokens": 10}, {"low_water": 0}, {"low_water": 1.5}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_tokens": 10},
+        {"max_tokens": 0},
+        {"max_tokens": "8000"},
+        {"max_token": 8000},
+        {"engine": 8000},
+        {"exclude_tools": "read_log"},
+        {"tool_limits": {"read_log": 0}},
+    ],
+)
 def test_values_that_cannot_be_right_are_refused(options):
     with pytest.raises(InvalidInput):
         ContextMiddleware(**options)
@@ -460,7 +471,6 @@ def test_several_instances_with_engines_of_their_own(archive, read_log, log):
     (result,) = results_in(ask(agent, "Why?")["messages"])
     assert result.text.count("CCR:") == 1
     assert {bound.name for bound in model.bound_tools} == {"read_log", "retrieve_original", "retrieve_original_b"}
-    assert {*agent.get_state(CONFIG).values["ctx"]} == {"ContextMiddleware", "b"}
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -565,10 +575,3 @@ def test_a_page_of_an_original_fits_the_budget(engine, rows):
     model, agent = agent_of(script, [orders], ContextMiddleware(engine, max_tokens=3000))
     ask(agent, "List all.")
     assert max(map(tokens_of, model.prompts)) <= 3000
-
-
-def test_memories_of_another_version_are_read_as_far_as_they_go():
-    from langchain_ctx.agents.state import Memory
-
-    assert Memory.of({"owner": "a", "overhead": 64, "unknown": 1}) == Memory(owner="a", overhead=64)
-    assert Memory.of(None).owner != Memory.of(None).owner

@@ -185,7 +185,7 @@ async def test_the_event_loop_is_not_blocked(engine, monkeypatch):
 
 
 def test_runnables_pickle(runnable, chat):
-    assert pickle.loads(pickle.dumps(ContextRunnable())).max_tokens == 8000
+    assert pickle.loads(pickle.dumps(ContextRunnable(max_tokens=900))).max_tokens == 900
 
 
 def _small_talk(pairs):

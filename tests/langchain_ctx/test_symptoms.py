@@ -189,7 +189,8 @@ def test_chinese_is_undercounted_by_a_factor_of_four():
 def test_base64_is_counted_as_text_or_cut_in_half():
     picture = {"type": "file", "base64": "QUJD" * 25_000, "mime_type": "application/pdf"}
     chat = [HumanMessage([{"type": "text", "text": "see"}, picture]), AIMessage("ok"), HumanMessage("and?")]
-    assert tokens_of(chat) < 2000
+    # A document whose pages cannot be counted is one page, by the dearest of the published rules.
+    assert tokens_of(chat) < 5000
     assert prepare(chat, 3000)[0] is chat[0]
 
 

@@ -170,13 +170,13 @@ class RememberingCounter(TokenCounter):
     def count(self, text: str) -> int:
         """Count the tokens of `text`, exactly."""
         if len(text) < _WORTH_REMEMBERING:
-            return super().count(text)
+            return self.count_anew(text)
         with self._lock:
             known = self._known.get(text)
             if known is not None:
                 self._known.move_to_end(text)
                 return known
-        tokens = super().count(text)
+        tokens = self.count_anew(text)
         with self._lock:
             if text not in self._known:
                 self._characters += len(text)
@@ -184,6 +184,10 @@ class RememberingCounter(TokenCounter):
             while self._characters > self._max_characters:
                 self._characters -= len(self._known.popitem(last=False)[0])
         return tokens
+
+    def count_anew(self, text: str) -> int:
+        """Count the tokens of a text that is not remembered; where a counter of one's own comes in."""
+        return super().count(text)
 
     def _forget(self) -> None:
         self._known: OrderedDict[str, int] = OrderedDict()

@@ -50,7 +50,7 @@ class ArchivedChatMessageHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:  # pyright: ignore[reportIncompatibleVariableOverride] - a property, as LangChain asks
         """All messages of the session, oldest first."""
-        turns = self.archive.export(self.user_id)
+        turns = self.archive.export(self.user_id, threads=False)
         return [_message(turn) for turn in turns if turn.session_id == self.session_id]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:

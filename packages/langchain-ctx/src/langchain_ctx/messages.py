@@ -18,6 +18,7 @@ from langchain_core.messages import (
 
 from ctx_core.errors import InvalidInput
 from ctx_core.messages import Content, Message, ToolCall
+from langchain_ctx.originals import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,6 +42,7 @@ def to_core(message: BaseMessage) -> Message:
         name=message.name,
         tool_calls=_tool_calls(message),
         tool_call_id=message.tool_call_id if isinstance(message, ToolMessage) else None,
+        verbatim=is_whole(message),
         source=message,
     )
 

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableLambda, ensure_config, run_in_executor
 
 from ctx_core.engine.engine import ContextEngine
+from langchain_ctx.arguments import check_engine, refuse_unknown
 from langchain_ctx.events import report_numbers
-from langchain_ctx.messages import all_to_core, all_to_host
+from langchain_ctx.messages import all_to_core
+from langchain_ctx.models import LEAST_BUDGET, budget_for, check_budget
+from langchain_ctx.preparing import prepare
 from langchain_ctx.scope import scope_of
 from langchain_ctx.updates import channel_update, replaced_channel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Never
 
     from langgraph.runtime import Runtime
+
+_OPTIONS: Final = (
+    "engine",
+    "max_tokens",
+    "model",
+    "user_id",
+    "session_id",
+    "graph_root",
+    "query",
+    "input_messages_key",
+    "output_messages_key",
+    "replace",
+)
 
 
 class ContextNode:
@@ -32,8 +49,11 @@ class ContextNode:
 
     Args:
         engine: Prepares the prompts; the default keeps everything in memory.
-        max_tokens: Budget of a prompt.
-        user_id: Whose archive is used; None takes `user_id` of the run's context or `configurable`.
+        max_tokens: Budget of a prompt, in tokens or as a share of the model's window; by default 32,000, or three quarters of
+            the window where that is less.
+        model: The model that reads the prompt, for its window.
+        user_id: Whose archive is used; None takes `user_id` of the run's context or `configurable`, else the archive is the
+            thread's own.
         session_id: Which conversation this is; None takes `session_id` or `thread_id`.
         graph_root: Node of the engine's graph to explain; None takes `graph_root`, if any.
         query: What the prompt is prepared for; None takes the latest user message.
@@ -46,7 +66,8 @@ class ContextNode:
         self,
         engine: ContextEngine | None = None,
         *,
-        max_tokens: int = 8000,
+        max_tokens: float | None = None,
+        model: Any = None,
         user_id: str | None = None,
         session_id: str | None = None,
         graph_root: str | None = None,
@@ -54,9 +75,14 @@ class ContextNode:
         input_messages_key: str = "messages",
         output_messages_key: str = "llm_input_messages",
         replace: bool = False,
+        **unknown: Never,
     ) -> None:
+        refuse_unknown("ContextNode", unknown, _OPTIONS)
+        check_engine("ContextNode", engine)
+        check_budget("ContextNode", max_tokens, least=LEAST_BUDGET)
         self.engine = engine or ContextEngine()
         self.max_tokens = max_tokens
+        self.model = model
         self.user_id = user_id
         self.session_id = session_id
         self.graph_root = graph_root
@@ -102,18 +128,16 @@ class ContextNode:
             session_id=self.session_id,
             graph_root=self.graph_root,
         )
-        prepared = self.engine.prepare(
+        prompt = prepare(
+            self.engine,
             all_to_core(messages),
-            user_id=scope.user_id,
-            session_id=scope.session_id,
-            conversation_id=scope.session_id,
-            graph_root=scope.graph_root,
+            scope,
+            max_tokens=budget_for(self.model, self.max_tokens),
             query=self.query,
-            max_tokens=self.max_tokens,
         )
         if runtime is not None:
-            runtime.stream_writer({"ctx": report_numbers(prepared.report)})
-        return all_to_host(prepared.messages)
+            runtime.stream_writer({"ctx": report_numbers(prompt.report)})
+        return prompt.messages
 
     def _written(self, given: Sequence[BaseMessage], prompt: list[BaseMessage]) -> list[BaseMessage]:
         if self.output_messages_key != self.input_messages_key:

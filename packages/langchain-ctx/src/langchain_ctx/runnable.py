@@ -11,13 +11,16 @@ from langchain_core.prompt_values import ChatPromptValue, ChatPromptValueConcret
 from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig, RunnableSerializable, run_in_executor
 from langchain_core.runnables.config import patch_config
 from langchain_core.runnables.utils import get_unique_config_specs
-from pydantic import ConfigDict, Field, SkipValidation
+from pydantic import ConfigDict, Field, SkipValidation, model_validator
 
 from ctx_core.engine.engine import ContextEngine
 from ctx_core.errors import InvalidInput
+from langchain_ctx.arguments import check_engine, refuse_unknown
 from langchain_ctx.documents import ContextDocumentCompressor
 from langchain_ctx.events import emit, report_numbers
-from langchain_ctx.messages import all_to_core, all_to_host
+from langchain_ctx.messages import all_to_core
+from langchain_ctx.models import budget_for, check_budget
+from langchain_ctx.preparing import prepare
 from langchain_ctx.scope import scope_of
 
 if TYPE_CHECKING:
@@ -51,7 +54,9 @@ class ContextRunnable(RunnableSerializable[Any, Any]):
 
     Args:
         engine: Prepares the prompts; the default keeps everything in memory.
-        max_tokens: Budget of a prompt, of a text, or of all documents together.
+        max_tokens: Budget of a prompt, of a text, or of all documents together: tokens, or a share of the model's window; by
+            default 32,000, or three quarters of the window where that is less.
+        model: The model that reads the prompt, for its window.
         user_id: Whose archive old turns go to and come from.
         session_id: Which conversation they belong to.
         graph_root: Node of the engine's graph to explain in the prompt.
@@ -62,12 +67,22 @@ class ContextRunnable(RunnableSerializable[Any, Any]):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     engine: SkipValidation[ContextEngine] = Field(default_factory=ContextEngine)
-    max_tokens: int = 8000
+    max_tokens: float | None = None
+    model: SkipValidation[Any] = None
     user_id: str | None = None
     session_id: str | None = None
     graph_root: str | None = None
     query: str | None = None
     messages_key: str = "messages"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_mistakes(cls, values: Any) -> Any:
+        if isinstance(values, dict):
+            refuse_unknown("ContextRunnable", values, (*cls.model_fields, "name"))
+            check_engine("ContextRunnable", values.get("engine"))
+            check_budget("ContextRunnable", values.get("max_tokens"), least=1)
+        return values
 
     @property
     def InputType(self) -> Any:  # noqa: N802 - LangChain's name
@@ -118,10 +133,10 @@ class ContextRunnable(RunnableSerializable[Any, Any]):
 
     def _text(self, text: str, config: RunnableConfig) -> str:
         optimizer = self._optimizer(config)
-        return optimizer.optimize(text, max_tokens=self.max_tokens, query=self.query).compressed
+        return optimizer.optimize(text, max_tokens=self._budget, query=self.query).compressed
 
     def _documents(self, documents: Sequence[Document], config: RunnableConfig) -> list[Document]:
-        compressor = ContextDocumentCompressor(optimizer=self._optimizer(config), max_tokens=self.max_tokens)
+        compressor = ContextDocumentCompressor(optimizer=self._optimizer(config), max_tokens=self._budget)
         return compressor.compress_documents(documents, self.query or "")
 
     def _optimizer(self, config: RunnableConfig) -> ContextOptimizer:
@@ -129,17 +144,19 @@ class ContextRunnable(RunnableSerializable[Any, Any]):
 
     def _messages(self, messages: Sequence[Any], config: RunnableConfig) -> list[BaseMessage]:
         scope = scope_of(config, user_id=self.user_id, session_id=self.session_id, graph_root=self.graph_root)
-        prepared = self.engine.prepare(
+        prompt = prepare(
+            self.engine,
             all_to_core(convert_to_messages(messages)),
-            user_id=scope.user_id,
-            session_id=scope.session_id,
-            conversation_id=scope.session_id,
-            graph_root=scope.graph_root,
+            scope,
+            max_tokens=self._budget,
             query=self.query,
-            max_tokens=self.max_tokens,
         )
-        emit("ctx.prepare", report_numbers(prepared.report), config)
-        return all_to_host(prepared.messages)
+        emit("ctx.prepare", report_numbers(prompt.report), config)
+        return prompt.messages
+
+    @property
+    def _budget(self) -> int:
+        return budget_for(self.model, self.max_tokens)
 
     def _held_in(self, value: dict[str, Any]) -> Sequence[Any]:
         if self.messages_key not in value:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, Field
 
 from ctx_core.errors import InvalidInput, NotFound
@@ -61,26 +62,10 @@ def retrieve_original_tool(
     the model can read, and so is one that belongs to another owner: the tool opens what was kept for the user of the run
     (`user_id`, else that of its context or `configurable`), or else for its thread, unless the optimizer has a scope.
     """
-
-    def retrieve(**arguments: Any) -> str:
-        asked = RetrievalArguments(**arguments)
-        try:
-            own = optimizer_of_run(optimizer, user_id=user_id)
-            return own.retrieve(asked.digits(), **asked.excerpt(), page_chars=page_chars)
-        except (NotFound, InvalidInput) as error:
-            raise ToolException(str(error)) from error
-
-    async def aretrieve(**arguments: Any) -> str:
-        asked = RetrievalArguments(**arguments)
-        try:
-            own = optimizer_of_run(optimizer, user_id=user_id)
-            return await own.aretrieve(asked.digits(), **asked.excerpt(), page_chars=page_chars)
-        except (NotFound, InvalidInput) as error:
-            raise ToolException(str(error)) from error
-
+    reader = _Reader(optimizer, page_chars=page_chars, user_id=user_id)
     return StructuredTool.from_function(
-        func=retrieve,
-        coroutine=aretrieve,
+        func=reader.retrieve,
+        coroutine=reader.aretrieve,
         name=name,
         description=description,
         args_schema=RetrievalArguments,
@@ -89,6 +74,39 @@ def retrieve_original_tool(
     )
 
 
+class _Reader:
+    """What the tool does; an object and no closure, so that a tool pickles."""
+
+    def __init__(self, optimizer: ContextOptimizer, *, page_chars: int, user_id: str | None) -> None:
+        self._optimizer = optimizer
+        self._page_chars = page_chars
+        self._user_id = user_id
+
+    def retrieve(self, **arguments: Any) -> str:
+        asked = RetrievalArguments(**arguments)
+        try:
+            own = optimizer_of_run(self._optimizer, user_id=self._user_id)
+            return own.retrieve(asked.digits(), **asked.excerpt(), page_chars=self._page_chars)
+        except (NotFound, InvalidInput) as error:
+            raise ToolException(str(error)) from error
+
+    async def aretrieve(self, **arguments: Any) -> str:
+        asked = RetrievalArguments(**arguments)
+        try:
+            own = optimizer_of_run(self._optimizer, user_id=self._user_id)
+            return await own.aretrieve(asked.digits(), **asked.excerpt(), page_chars=self._page_chars)
+        except (NotFound, InvalidInput) as error:
+            raise ToolException(str(error)) from error
+
+
+class BoundTool(dict[str, Any]):
+    """A tool as a provider's own tools are bound: by its schema, which selectors of tools leave where it is."""
+
+    def __init__(self, tool: BaseTool) -> None:
+        super().__init__(convert_to_openai_tool(tool))
+        self.name = tool.name
+
+
 def is_retrieval_tool(tool: object) -> bool:
     """Say whether `tool` gives originals back, under whatever name it is bound."""
-    return isinstance(tool, BaseTool) and bool((tool.metadata or {}).get(_MARK))
+    return isinstance(tool, BoundTool) or (isinstance(tool, BaseTool) and bool((tool.metadata or {}).get(_MARK)))

@@ -75,8 +75,6 @@ _ABSENCE: Final = re.compile(
 _MARGIN: Final = " \t,:\"'“”*`_#-•"
 _MASK: Final = "\N{BLACK SQUARE}"
 _ID_FIELDS: Final = ("failure_point", "restart_node", "node", "node_id", "root_cause", "decision_id")
-# Longer than the sentences that people and models write.
-_NEAR_CHARS: Final = 1_000
 _NOTHING: Final = frozenset({"", "none", "null", "unknown", "not available", "not_available", "n/a"})
 
 
@@ -169,6 +167,5 @@ def _claim(kind: ClaimKind, text: str, sentence: tuple[int, int], span: tuple[in
     start, end = span
     body = text[start:end].rstrip(_MARGIN)
     lead = len(body) - len(body.lstrip(_MARGIN))
-    # A sentence with many cues has many claims: what each of them is about is looked for near it.
-    subject = text[max(sentence[0], start - _NEAR_CHARS) : min(sentence[1], end + _NEAR_CHARS)]
+    subject = text[slice(*sentence)]
     return Claimed(kind=kind, text=body[lead:], start=start + lead, end=start + len(body), subject=subject)

@@ -92,6 +92,7 @@ class Archive:
         self._backlog = Backlog()
         self._vectorizer = Vectorizer(self.blobs, self.embedder, self._backlog) if self.embedder else None
         self._shelves: OrderedDict[str, Shelf] = OrderedDict()
+        self._of_threads: Archive | None = None
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -131,6 +132,14 @@ class Archive:
         return Archive(
             self.blobs, embedder=self.embedder, prefix=prefix, timeout_seconds=self._timeout, clock=self._clock
         )
+
+    @property
+    def of_threads(self) -> Archive:
+        """The archive of conversations that name no user, kept apart so that a thread called like a user is not that user."""
+        with self._lock:
+            if self._of_threads is None:
+                self._of_threads = self.under(f"{self.prefix}-of-threads")
+            return self._of_threads
 
     def append(
         self,
@@ -275,8 +284,17 @@ class Archive:
         shelf.refresh()  # what another process wrote in between decides which turn is which
         return compact(self.blobs, shelf, vectorizer=self._vectorizer, at_least=at_least)
 
-    def export(self, user_id: str) -> list[Turn]:
-        """Return everything kept for a user, oldest first."""
+    def export(self, user_id: str, *, threads: bool = True) -> list[Turn]:
+        """Return everything kept for a user, oldest first, to show or to move it.
+
+        Args:
+            user_id: The user, or the thread that named none.
+            threads: Include what was kept for the thread of that name; never do so for what goes into a prompt.
+        """
+        others = self.of_threads.export(user_id, threads=False) if threads else []
+        return [*self._exported(user_id), *others]
+
+    def _exported(self, user_id: str) -> list[Turn]:
         shelf = self._shelf(user_id)
         shelf.refresh()
         with shelf.lock:
