@@ -26,8 +26,7 @@ class MemoryGraphStore:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._registers: dict[EntityKind, dict[str, Register]] = {EntityKind.NODE: {}, EntityKind.RELATION: {}}
-        # What is read from a register is kept until the register changes.
-        self._nodes: dict[str, Node] = {}
+        # What is read from a register is kept until the register changes, or the transaction that read it is undone.
         self._relations: dict[str, Relation] = {}
         self._edges: dict[str, Edge] = {}
         self._around: dict[tuple[str | None, bool], dict[str, None]] = {}
@@ -41,8 +40,6 @@ class MemoryGraphStore:
                     if kind is EntityKind.RELATION:
                         self._tables.remove(self._relations, entity_id)
                         self._attach(entity_id, after)
-                    else:
-                        self._tables.remove(self._nodes, entity_id)
 
     def nodes(self, node_ids: Collection[str], *, as_of: datetime | None = None) -> dict[str, Node]:
         """Return those of the nodes that exist."""
@@ -109,12 +106,8 @@ class MemoryGraphStore:
         return state is not None and state.is_live and (moment is None or _holds(*validity_of(state), moment))
 
     def _node(self, node_id: str) -> Node:
-        node = self._nodes.get(node_id)
-        if node is None:
-            node = as_node(node_id, self._registers[EntityKind.NODE][node_id].values)
-            # Kept only if the transaction that reads it is not undone: it may have written what is read here.
-            self._tables.put(self._nodes, node_id, node)
-        return node
+        # Built for every read: a node holds a dictionary, and what a caller does to it must not reach the store.
+        return as_node(node_id, self._registers[EntityKind.NODE][node_id].values)
 
     def _relation(self, relation_id: str) -> Relation:
         relation = self._relations.get(relation_id)
