@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 console = Console()
 
+_MOST_PIECES = 12
+"""Rows of the table of pieces: a screenful beside the table of messages."""
+
 
 @contextmanager
 def progress(what: str) -> Generator[None]:
@@ -35,6 +38,7 @@ def demonstration(shown: Demonstration) -> None:
     """Print the table of messages, then what came back, the graph's tiers, and the sum."""
     report = shown.prepared.report
     console.print(_messages_table(shown.messages, report))
+    _working_set(report)
     _came_back(report)
     _graph(report)
     _sum(report)
@@ -79,6 +83,21 @@ def _messages_table(messages: Sequence[Message], report: Report) -> Table:
         )
         table.add_row(*cells, Text(text), style=style)
     return table
+
+
+def _working_set(report: Report) -> None:
+    if not report.working_set:
+        return
+    table = Table(title="Told of the archived messages, and why", title_justify="left", expand=False)
+    for name in ("#", "from", "why", "what"):
+        table.add_column(name, no_wrap=name != "what")
+    for each in report.working_set[:_MOST_PIECES]:
+        piece = each.piece
+        told = f"{piece.fact.key}={piece.fact.text}" if piece.fact.is_field else piece.fact.text
+        table.add_row(str(piece.source + 1), piece.tool or piece.role, each.reason, Text(one_line(told, 60)))
+    console.print(table)
+    if len(report.working_set) > _MOST_PIECES:
+        console.print(f"… and {len(report.working_set) - _MOST_PIECES} more")
 
 
 def _came_back(report: Report) -> None:
