@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 
 from ctx_core.errors import InvalidInput
+from ctx_core.rehydrate.identity import identify
 from ctx_core.rehydrate.turns import Turn
 from langchain_ctx.messages import to_core, to_host
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 # The message as LangChain has it travels beside its text, in the block that LangChain reserves for what is not standard.
 _BLOCK: Final = "non_standard"
 _KEY: Final = "langchain"
-_NO_ID: Final = "unnamed:"
 
 
 class ArchivedChatMessageHistory(BaseChatMessageHistory):
@@ -55,8 +54,12 @@ class ArchivedChatMessageHistory(BaseChatMessageHistory):
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages to the end of the session."""
-        now = self._now()
-        turns = [_turn(message, now) for message in messages]
+        if not messages:
+            return
+        now, said = self._now(), self.messages
+        # By its place in the session a message has the same id here as where an engine lets it leave the prompt.
+        placed = identify(map(to_core, [*said, *messages]), session_id=self.session_id)[len(said) :]
+        turns = [_turn(message, turn.id, now) for message, turn in zip(messages, placed, strict=True)]
         self.archive.append(self.user_id, turns, session_id=self.session_id)
 
     def clear(self) -> None:
@@ -68,15 +71,14 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _turn(message: BaseMessage, now: datetime) -> Turn:
+def _turn(message: BaseMessage, id_: str, now: datetime) -> Turn:
     seen = to_core(message)
     said = [seen.text] if seen.text else []
     whole = {"type": _BLOCK, "value": {_KEY: _plain(message_to_dict(message))}}
     return Turn(
         role=seen.role,
         content=[*({"type": "text", "text": text} for text in said), whole],
-        # Two messages without an id are two messages, whatever they say.
-        id=message.id or f"{_NO_ID}{uuid4().hex}",
+        id=id_,
         name=seen.name,
         created_at=now,
         tool_calls=seen.tool_calls,
