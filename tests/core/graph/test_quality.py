@@ -67,7 +67,7 @@ def test_a_reason_whose_line_lost_it_does_not_count_as_told():
         ],
     )
     shown = render(bundle, max_tokens=14)
-    assert "a>b T" in shown.text
+    assert "- T (causal) -> B" in shown.text
     assert shown.quality.spine_retention == 0.0
 
 

@@ -21,24 +21,8 @@ from ctx_core.tokens import TokenCounter
 BUDGETS = st.one_of(st.integers(0, 60), st.integers(0, 400), st.none())
 COUNT = TokenCounter()
 
-NODE_LINE = re.compile(r"(?:Objective )?([A-Za-z][\w-]{0,7}|\d+)(?: \(|\ \[|:|$| —)")
-RELATION_LINE = re.compile(r"(\S+)>(\S+)(?: [^\s:;]+)?(?: \[\w+\])?(?:: |;|$)")
-LABELS = ("Status: ", "Next (", "Blocker (", "Detail ", "Left out: ", "  ")
-
-
-def reread(text):
-    """Read nodes and relations back from the lines of a render, knowing nothing but the format."""
-    nodes, relations = [], []
-    for line in text.splitlines():
-        if line.startswith(LABELS):
-            continue
-        if match := RELATION_LINE.match(line):
-            relations.append(match.groups())
-        elif match := NODE_LINE.match(line):
-            nodes.append(match.group(1))
-        else:
-            raise AssertionError(f"unreadable line {line!r}")
-    return nodes, relations
+HEADINGS = ("Left out: ", "Why:", "Beside that, ")
+OPENING = re.compile(r"Objective|Status: |Next: |Blocker: |Node|Detail |\d+\.|-|(?:Aside|Elsewhere|Ruled out|Ended) ")
 
 
 def node(node_id, **said):
@@ -75,15 +59,24 @@ def test_the_text_never_exceeds_its_budget(bundle, budget, style, mode):
 
 
 @given(bundles())
-def test_every_line_without_a_budget_can_be_read_back_and_joined(bundle):
+def test_without_a_budget_every_node_is_named_and_every_relation_has_its_line(bundle):
     shown = render(bundle)
-    nodes, relations = reread(shown.text)
-    by_alias = {alias: node_id for node_id, alias in shown.aliases.items()}
-    assert sorted(by_alias[alias] for alias in nodes) == sorted(bundle.nodes_by_id)
-    assert sorted((by_alias[a], by_alias[b]) for a, b in relations) == sorted(
-        (r.source_node_id, r.target_node_id) for r in bundle.relations
-    )
+    assert shown.named == set(bundle.nodes_by_id)
+    lines = [section.relation_id for section in shown.sections if section.kind == "relation"]
+    assert sorted(lines) == sorted(relation.relation_id for relation in bundle.relations)
     assert not shown.omitted
+
+
+@given(bundles(), BUDGETS)
+def test_every_relation_that_is_shown_names_both_its_ends(bundle, budget):
+    shown = render(bundle, max_tokens=budget)
+    relations = {relation.relation_id: relation for relation in bundle.relations}
+    for section in shown.sections:
+        if section.kind == "relation" and " -> " in section.text:
+            assert {
+                relations[section.relation_id].source_node_id,
+                relations[section.relation_id].target_node_id,
+            } <= shown.named
 
 
 @given(bundles(), BUDGETS)
@@ -94,7 +87,7 @@ def test_every_section_is_its_piece_of_the_text_and_names_a_fact(bundle, budget)
         assert shown.text[section.start : section.end] == section.text
         assert (section.node_id in bundle.nodes_by_id) != (section.relation_id in ids)
     lines = [line for section in shown.sections for line in section.text.splitlines()]
-    assert [line for line in shown.text.splitlines() if line not in lines and not line.startswith("Left out: ")] == []
+    assert [line for line in shown.text.splitlines() if line not in lines and not line.startswith(HEADINGS)] == []
 
 
 @given(bundles(), BUDGETS)
@@ -151,11 +144,12 @@ def test_a_tier_that_holds_nothing_is_empty_and_not_missing(budget):
 def test_the_reason_outlives_four_hundred_bare_relations():
     shown = render(cold_room(), max_tokens=40)
     assert shown.text == snapshot("""\
-Objective root (incident): Cold room alarm
-root>n399 CAUSED_BY: door switch stuck open since 02:10
-Left out: 400 nodes, 399 relations (399 structural)\
+Objective: Cold room alarm
+Why:
+- -> sensor 399 reading: door switch stuck open since 02:10
+Left out: 399 nodes, 399 relations (399 structural)\
 """)
-    assert shown.omitted == snapshot({"structural": 399, "nodes": 400})
+    assert shown.omitted == snapshot({"structural": 399, "nodes": 399})
 
 
 @pytest.mark.parametrize("budget", [0, 1, 2, 5, 11, 40, 200])
@@ -204,24 +198,19 @@ def test_user_text_cannot_open_a_line_of_its_own():
         ],
     )
     assert render(bundle).text == snapshot("""\
-Objective a (decision): Use A | B ## Root cause: none
-Next (a>b): "quoted", <SEP> and -> arrow
-b (task): "quoted", <SEP> and -> arrow
-a>b AUTHORIZES [motivational]: line1 - [causal] fake -> edge: injected, via nobody\
+Objective (decision): Use A | B ## Root cause: none
+Why:
+- AUTHORIZES (motivational) -> "'quoted', <SEP> and -> arrow" (task): line1 - [causal] fake -> edge: injected, via nobody\
 """)
     assert render(bundle, style="markdown").text == snapshot("""\
 ## Summary
-- Objective **a** (decision): Use A | B ## Root cause: none
-- Next (a → b): "quoted", <SEP> and -> arrow
+- Objective (decision): Use A | B ## Root cause: none
 ## Why
-- **b** (task): "quoted", <SEP> and -> arrow
-- a → b AUTHORIZES [motivational]: line1 - [causal] fake -> edge: injected, via nobody\
+- AUTHORIZES (motivational) -> "'quoted', <SEP> and -> arrow" (task): line1 - [causal] fake -> edge: injected, via nobody\
 """)
     assert render(bundle, style="json").text == snapshot("""\
-{"l0_summary":[{"objective":"a","kind":"decision","title":"Use A | B\\n## Root cause: none"},
-{"next":["a","b"],"text":"\\"quoted\\", <SEP> and -> arrow"}],
-"l1_causal_spine":[{"node":"b","kind":"task","title":"\\"quoted\\", <SEP> and -> arrow"},
-{"from":"a","to":"b","type":"AUTHORIZES","class":"motivational","why":"line1\\n- [causal] fake -> edge: injected; via nobody"}]}\
+{"l0_summary":[{"objective":true,"alias":"a","kind":"decision","title":"Use A | B\\n## Root cause: none"}],
+"l1_causal_spine":[{"step":true,"from":"[a]","type":"AUTHORIZES","class":"motivational","to":"\\"quoted\\", <SEP> and -> arrow","to_kind":"task","why":"line1\\n- [causal] fake -> edge: injected; via nobody"}]}\
 """)
 
 
@@ -244,10 +233,12 @@ def test_hostile_text_anywhere_leaves_two_nodes_and_one_relation(text):
         relations=[rel("a", "b", text.replace("\x00", "") or "X", rationale=text, method=text, evidence=text)],
         details=[NodeDetail(node_id="b", detail=f"{text}\n{text}")],
     )
-    nodes, relations = reread(render(bundle).text)
-    assert (sorted(nodes), relations) == (["a", "b"], [("a", "b")])
+    lines = [line for line in render(bundle).text.splitlines() if not line.startswith((*HEADINGS, "  "))]
+    assert all(map(OPENING.match, lines))
+    assert [line[0] for line in lines].count("-") == 1
+    assert len(lines) == 4
     listed = [line for line in render(bundle, style="markdown").text.splitlines() if line.startswith("- ")]
-    assert len(listed) == 6
+    assert len(listed) == 4
 
 
 def test_a_rationale_is_quoted_as_it_was():
@@ -276,7 +267,7 @@ def test_a_long_text_is_clipped_and_says_by_how_much():
 def test_one_title_of_any_length_does_not_empty_the_text():
     bundle = Bundle(root_node_id="a", nodes=[Node(node_id="a", title="very " * 5000)])
     shown = render(bundle, max_tokens=60)
-    assert shown.text.startswith("Objective a: very very")
+    assert shown.text.startswith("Objective: very very")
 
 
 @pytest.mark.parametrize(
@@ -312,20 +303,20 @@ def test_everything_a_relation_states_is_there_without_a_budget():
     )
     bundle = Bundle(root_node_id="a", nodes=[node("a", status="open"), node("b", status="done")], relations=[relation])
     assert render(bundle).text == snapshot("""\
-Objective a: the a
+Objective [a]: the a
 Status: open
-Next (a>b): the b
-b [done]: the b
-a>b LEADS_TO [causal]: pool exhausted; via thread dump; for keep latency low; shown by trace 7; caused by a; decision d4; confidence 0.9; step 3; rank 1; valid from 2026-01-01T00:00:00+00:00\
+Why:
+- LEADS_TO (causal) -> the b (is done): pool exhausted; via thread dump; for keep latency low; shown by trace 7; caused by [a]; decision d4; confidence 0.9; step 3; rank 1; valid from 2026-01-01T00:00:00+00:00\
 """)
 
 
 def test_long_ids_become_numbers_and_short_words_stay():
     long_id = "node-9f86d081884c7d659a2feaa0c55ad015"
-    bundle = Bundle(root_node_id="api", nodes=[node("api"), node(long_id)], relations=[rel("api", long_id)])
+    ends = [("api", long_id), (long_id, "api"), (long_id, long_id)]
+    bundle = Bundle(root_node_id="api", nodes=[node("api"), node(long_id)], relations=[rel(*pair) for pair in ends])
     shown = render(bundle)
     assert shown.aliases == {"api": "api", long_id: "1"}
-    assert long_id not in shown.text.replace(f"the {long_id}", "")
+    assert shown.text.count(long_id) == 1
 
 
 def test_results_pickle_and_carry_the_snapshot_they_show():

@@ -17,7 +17,7 @@ from ctx_core.tokens import TokenCounter
         ("api", "api"),
         ("n12", "n12"),
         ("node-9f86d081884c", "1"),
-        ("Status", "1"),
+        ("Status", "Status"),
         ("7", "1"),
         ("a>b", "1"),
         ("über", "1"),
@@ -44,7 +44,7 @@ def test_every_kind_of_line_end_becomes_one_space():
 
 def test_markdown_lists_nest_nothing_that_users_wrote():
     writer = Writer(Style.MARKDOWN)
-    assert writer.head(Head.DETAIL, "a") == "- Detail **a**"
+    assert writer.opening(Head.DETAIL, "[a]") == "- Detail [a]"
     assert writer.part(Slot.TEXT, "one\n# two\n\n- three")[1] == ": one\n      # two\n      \n      - three"
 
 
@@ -77,14 +77,13 @@ def test_who_said_it_and_what_is_known_of_a_node_comes_last():
     )
     assert bundle.to_dict()["nodes"][0]["provenance"]["observed_at"] == "2026-03-01T08:30:00+00:00"
     assert render(bundle).text == snapshot("""\
-Objective a: Alarm; said by human Ana 2026-03-01T08:30:00+00:00; labels urgent, north; with ok=False, zone=4
-Next (a>b): Door
-b [open]: Door
-a>b caused_by_door [causal]; for keep the room cold; occurred 2026-03-01T08:30:00+00:00; said by human Ana 2026-03-01T08:30:00+00:00\
+Objective: Alarm; said by human Ana 2026-03-01T08:30:00+00:00; labels urgent, north; with ok=False, zone=4
+Next: Door
+Why:
+- caused_by_door (causal) -> Door (is open); for keep the room cold; occurred 2026-03-01T08:30:00+00:00; said by human Ana 2026-03-01T08:30:00+00:00\
 """)
     assert render(bundle, style="json").text == snapshot("""\
-{"l0_summary":[{"objective":"a","title":"Alarm","source":"human Ana 2026-03-01T08:30:00+00:00","labels":"urgent, north","properties":"ok=False, zone=4"},
-{"next":["a","b"],"text":"Door"}],
-"l1_causal_spine":[{"node":"b","status":"open","title":"Door"},
-{"from":"a","to":"b","type":"caused by: door","class":"causal","motivation":"keep the room cold","occurred":"2026-03-01T08:30:00+00:00","source":"human Ana 2026-03-01T08:30:00+00:00"}]}\
+{"l0_summary":[{"objective":true,"alias":"a","title":"Alarm","source":"human Ana 2026-03-01T08:30:00+00:00","labels":"urgent, north","properties":"ok=False, zone=4"},
+{"next":true,"text":"Door"}],
+"l1_causal_spine":[{"step":true,"from":"[a]","type":"caused by: door","class":"causal","to":"Door","to_status":"open","motivation":"keep the room cold","occurred":"2026-03-01T08:30:00+00:00","source":"human Ana 2026-03-01T08:30:00+00:00"}]}\
 """)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ctx_core.graph.facts import Facts, words
 from ctx_core.graph.model import RelationClass
+from ctx_core.graph.node_names import Mention, NodeNames, keep_outer
 from ctx_core.graph.text import one_line, quoted
 
 if TYPE_CHECKING:
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
 _ID: Final = re.compile(r"(?<![\w>/.-])[A-Za-z][A-Za-z0-9]*+(?:[-_:/.][A-Za-z0-9]++)*+(?![\w>-])")
 _SEPARATORS: Final = "-_:/."
 _FAMILY: Final = re.compile(rf"[A-Za-z]+[{_SEPARATORS}]?")
-_ALIAS: Final = re.compile(r"\bnode (\d+)\b|\[(\d+)\]|\b(\w+)>(\w+)\b", re.IGNORECASE)
+_ALIAS: Final = re.compile(r"\bnode (\d{1,9})\b|\[([A-Za-z0-9_-]{1,9})\]", re.IGNORECASE)
 # Types that read from effect to cause: CAUSED_BY, BECAUSE, DERIVED_FROM.
 _PASSIVE: Final = re.compile(r"(?:^|[_\s-])(?:BY|FROM|BECAUSE|DUE_TO)(?:$|[_\s-])", re.IGNORECASE)
-_LEAST_TITLE: Final = 3
 
 
 class Evidence:
@@ -40,9 +40,9 @@ class Evidence:
         for section in rendered.sections:
             if section.relation_id is not None:
                 self._lines[section.relation_id] += f"{section.text}\n"
-        self._named = {section.node_id for section in rendered.sections}
+        self._named = rendered.named
         self._by_alias = {alias: node_id for node_id, alias in rendered.aliases.items()}
-        self._spine = rendered.spine
+        self._spine = rendered.path
 
     @cached_property
     def shows_reason(self) -> bool:
@@ -74,26 +74,15 @@ class Evidence:
 
     def nodes_named(self, text: str) -> list[str]:
         """Return the nodes that a text names by id, title or alias; a title inside a longer one does not count."""
-        lowered = text.lower()
-        found: list[tuple[int, int, str]] = []
-        for name, node_ids in self._names.items():
-            at = lowered.find(name)
-            if at >= 0 and _is_whole(lowered, at, at + len(name)):
-                found += [(at, at + len(name), node_id) for node_id in node_ids]
+        found = self._names.mentions(text)
         for match in _ALIAS.finditer(text):
-            found += [(*match.span(), self._by_alias[alias]) for alias in match.groups() if alias in self._by_alias]
-        outer = [f for f in found if not any(o is not f and _encloses(o, f) for o in found)]
-        return list(dict.fromkeys(node_id for _, _, node_id in sorted(outer) if node_id in self.bundle.nodes_by_id))
+            known = (self._by_alias.get(alias) for alias in match.groups() if alias)
+            found += [Mention(*match.span(), node_id) for node_id in known if node_id in self.bundle.nodes_by_id]
+        return list(dict.fromkeys(mention.node_id for mention in keep_outer(found)))
 
     @cached_property
-    def _names(self) -> dict[str, list[str]]:
-        names: dict[str, list[str]] = defaultdict(list)
-        for node in self.bundle.nodes:
-            names[node.node_id.lower()].append(node.node_id)
-            title = node.title.lower().strip(" .!?")
-            if len(title) >= _LEAST_TITLE and title != node.node_id.lower():
-                names[title].append(node.node_id)
-        return names
+    def _names(self) -> NodeNames:
+        return NodeNames(self.bundle)
 
     def is_only_named(self, text: str, node_ids: Collection[str]) -> bool:
         """Say whether a text does no more than name some nodes."""
@@ -187,13 +176,3 @@ def _family(token: str) -> str | None:
         return None
     match = _FAMILY.match(token)
     return match.group().lower() if match else None
-
-
-def _is_whole(text: str, start: int, end: int) -> bool:
-    """Say whether a span of text is not part of a longer word."""
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return not (before.isalnum() or before in ("-", "_")) and not (after.isalnum() or after in ("-", "_"))
-
-
-def _encloses(outer: tuple[int, int, str], inner: tuple[int, int, str]) -> bool:
-    return outer[0] <= inner[0] and inner[1] <= outer[1] and outer[1] - outer[0] > inner[1] - inner[0]

@@ -7,18 +7,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.errors import InvalidInput, NodeNotFound
-from ctx_core.graph.draft import fitting_draft, in_words
 from ctx_core.graph.explained_path import ExplainedPath, find_explained_path
+from ctx_core.graph.fit import fill_budget, in_words
 from ctx_core.graph.modes import Endpoint, RehydrationMode, resolve_mode
+from ctx_core.graph.node_names import NodeNames
 from ctx_core.graph.plan import Order
 from ctx_core.graph.quality import Quality, measure
+from ctx_core.graph.standing import Standing
 from ctx_core.graph.text import Head, Style
 from ctx_core.graph.tiers import Tier, tiers_until
+from ctx_core.graph.validity import parse_moment
 from ctx_core.telemetry import metric, span
 from ctx_core.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from ctx_core.graph.model import Bundle
     from ctx_core.graph.plan import LineKey
@@ -29,7 +33,8 @@ class Section:
     """One line of a render and the fact it shows.
 
     Args:
-        kind: `objective`, `status`, `next`, `blocker`, `node`, `relation` or `detail`.
+        kind: `objective`, `status`, `next`, `blocker`, `relation`, `node` or `detail`. A line about a relation names
+            its ends where no earlier line does; a `node` line is about a node that no relation names.
         node_id: The node the line is about; None for a line about a relation.
         relation_id: The relation the line is about; None for a line about a node.
         start: Where the line begins in the text, in characters; it ends before `end`.
@@ -56,6 +61,8 @@ class RenderedContext:
         omitted: How many relations of each class, `nodes` and `details` the text does not show.
         notice: What is left out, in words; empty when nothing is. The text ends with it where there is room.
         aliases: The short name that the text uses for each node id.
+        named: Ids of the nodes that the text names.
+        path: The explained path of the bundle, whole, whether or not all of it fits.
         told: Ids of the relations that the text shows, with their reason where they have one.
         bundle: What was rendered; an audit needs to know what the budget cut.
     """
@@ -69,7 +76,8 @@ class RenderedContext:
     notice: str
     aliases: Mapping[str, str] = field(repr=False)
     told: frozenset[str] = field(repr=False)
-    spine: ExplainedPath = field(repr=False)
+    named: frozenset[str] = field(repr=False)
+    path: ExplainedPath = field(repr=False)
     bundle: Bundle = field(repr=False)
     max_tokens: int | None = None
     counter: TokenCounter = field(default_factory=TokenCounter, repr=False)
@@ -100,13 +108,12 @@ class RenderedContext:
     @cached_property
     def quality(self) -> Quality:
         """The numbers of this render, worked out when first asked for."""
-        named = {section.node_id for section in self.sections if section.kind in ("objective", "node")}
         return measure(
             self.bundle,
-            self.spine,
+            self.path,
             rendered_tokens=self.token_count,
             told=self.told,
-            named=len(named),
+            named=len(self.named),
             counter=self.counter,
         )
 
@@ -120,6 +127,8 @@ def render(
     focus: str | None = None,
     style: Style | str = Style.LINES,
     endpoint: Endpoint | str = Endpoint.NEIGHBORHOOD,
+    as_of: datetime | str | None = None,
+    query: str | None = None,
     counter: TokenCounter | None = None,
 ) -> RenderedContext:
     """Return the text of a bundle: the explained path first, then all else that fits.
@@ -132,6 +141,9 @@ def render(
         focus: The id of the node that the path from the root should lead to.
         style: How the facts are written.
         endpoint: The kind of question asked; it sets what `auto` takes for pressure.
+        as_of: The moment to tell of, as a datetime, ISO 8601 text or `now`: what begins later is left out, what has
+            ended by then comes last and says so. Without it, whatever states an end comes last.
+        query: What is asked. Without a focus, the path leads to the first node that it names by id or title.
         counter: Counts tokens; `cl100k_base` when left out.
 
     Raises:
@@ -139,14 +151,17 @@ def render(
         NodeNotFound: The focus is not in the bundle.
     """
     counter = counter or TokenCounter()
+    if focus is None and query is not None:
+        focus = next((n for n in NodeNames(bundle).find(query) if n != bundle.root_node_id), None)
     tiers, style = tiers_until(max_tier), _checked(bundle, max_tokens, focus, style)
     choice = resolve_mode(mode, bundle, max_tokens=max_tokens, focus=focus, endpoint=endpoint)
     written = tiers[:2] if mode == RehydrationMode.RESUME_FOCUSED else tiers
     with span("ctx.graph.render"):
-        spine = find_explained_path(bundle, focus=focus)
-        order = Order(bundle=bundle, spine=spine, mode=choice.mode, tiers=written, style=style)
-        draft, text = fitting_draft(order, max_tokens, counter)
-        omitted = draft.omitted()
+        standing = Standing(bundle, None if as_of is None else parse_moment(as_of))
+        path = find_explained_path(bundle, focus=focus, standing=standing)
+        order = Order(bundle=bundle, path=path, standing=standing, mode=choice.mode, tiers=written, style=style)
+        filled, text = fill_budget(order, max_tokens, counter)
+        omitted = filled.omitted()
     metric("ctx.graph.omitted", sum(omitted.values()), mode=choice.mode)
     return RenderedContext(
         text=text.whole,
@@ -156,9 +171,10 @@ def render(
         sections=tuple(_section(line, text.whole[start:end], start, end) for line, start, end in text.spans),
         omitted=omitted,
         notice=in_words(omitted),
-        aliases=draft.page.writer.aliases.by_id,
-        told=draft.told(),
-        spine=spine,
+        aliases=filled.layout.writer.aliases.by_id,
+        told=filled.told(),
+        named=frozenset(filled.layout.places),
+        path=path,
         bundle=bundle,
         max_tokens=max_tokens,
         counter=counter,
@@ -180,7 +196,7 @@ def _section(line: LineKey, text: str, start: int, end: int) -> Section:
     is_relation = line.head in _RELATION_HEADS
     return Section(
         tier=line.tier,
-        kind=line.head.name.lower(),
+        kind="relation" if line.head in (Head.STEP, Head.ASIDE) else line.head.name.lower(),
         text=text,
         node_id=None if is_relation else line.subject,
         relation_id=line.subject if is_relation else None,
@@ -189,4 +205,4 @@ def _section(line: LineKey, text: str, start: int, end: int) -> Section:
     )
 
 
-_RELATION_HEADS: Final = frozenset({Head.RELATION, Head.NEXT, Head.BLOCKER})
+_RELATION_HEADS: Final = frozenset({Head.STEP, Head.ASIDE, Head.NEXT, Head.BLOCKER})

@@ -82,10 +82,11 @@ def reason(relation: Relation) -> str | None:
 
 def by_salience(relations: Iterable[Relation], depths: Mapping[str, int]) -> list[Relation]:
     """Order relations most salient first: by class, then by the depth of their nearer end; ties keep their order."""
+    depth_of = depths.get
 
-    def key(relation: Relation) -> tuple[int, int]:
-        near = min(depths.get(relation.source_node_id, _FAR), depths.get(relation.target_node_id, _FAR))
-        return CLASS_RANK[relation.semantic_class], near
+    def key(relation: Relation) -> int:
+        source, target = depth_of(relation.source_node_id, _FAR), depth_of(relation.target_node_id, _FAR)
+        return 2 * _FAR * CLASS_RANK[relation.semantic_class] + (min(target, source))
 
     return sorted(relations, key=key)
 

@@ -80,19 +80,21 @@ class Standing:
 
     @cached_property
     def fallen(self) -> frozenset[str]:
-        """The ids of the relations that no longer stand: ended, speaking against something, or about what is refuted."""
-        ended = {node.node_id for node in self._bundle.nodes if node.valid_until is not None and self.has_ended(node)}
-        doubtful = ended | self._refuted - {self._bundle.root_node_id}
-        if not doubtful and not self._opposing and all(r.valid_until is None for r in self._bundle.relations):
-            return frozenset()
+        """The ids of the relations that do not stand: ended, not begun, speaking against something, or about what is refuted."""
+        untimely = {node.node_id for node in self._bundle.nodes if self._is_untimely(node)}
+        doubtful = untimely | self._refuted - {self._bundle.root_node_id}
         return frozenset(
             relation.relation_id
             for relation in self._bundle.relations
-            if relation.source_node_id in doubtful
-            or relation.target_node_id in doubtful
-            or (relation.valid_until is not None and self.has_ended(relation))
-            or relation.relation_type in self._opposing
+            if self._is_untimely(relation)
+            or (doubtful and (relation.source_node_id in doubtful or relation.target_node_id in doubtful))
+            or (self._opposing and relation.relation_type in self._opposing)
         )
+
+    def _is_untimely(self, item: Node | Relation) -> bool:
+        if item.valid_until is None and item.valid_from is None:
+            return False
+        return self.has_ended(item) or not self.has_begun(item)
 
     @cached_property
     def _refuted(self) -> frozenset[str]:

@@ -1,9 +1,12 @@
-"""A page under a token budget: it takes what fits, in the order offered, and is put together once."""
+"""The layout of a text under a token budget: it takes the facts that fit, in the order offered, and joins them once."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from ctx_core.graph.text import Head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +19,8 @@ if TYPE_CHECKING:
 
 # Under this many tokens a clipped text tells too little to be worth its line.
 _LEAST_CLIP: Final = 24
-# A run of this many facts that do not fit ends a filling: what is left of the budget is crumbs.
-_PATIENCE: Final = 48
+# Stop after this many facts in a row that do not fit, as `select.fill` does.
+_MISSES: Final = 48
 # Hardly any text has more characters to a token; what is longer than its room at this rate need not be counted.
 LONG_TOKEN: Final = 16
 
@@ -35,14 +38,14 @@ class _Taken(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A page put together: the whole text, the text of each tier, and where each line stands in the whole."""
+    """A text put together: the whole text, the text of each tier, and where each line stands in the whole."""
 
     whole: str
     tiers: Mapping[Tier, str]
     spans: Sequence[tuple[LineKey, int, int]]
 
 
-class Page:
+class Layout:
     """Takes offers while they fit into `max_tokens`; None takes everything."""
 
     def __init__(self, writer: Writer, counter: TokenCounter, max_tokens: int | None) -> None:
@@ -50,6 +53,11 @@ class Page:
         self.counter = counter
         self.left = max_tokens
         self.lines: dict[LineKey, _Line] = {}
+        # Where each node is named: the line, and the slot there for its alias.
+        self.places: dict[str, tuple[LineKey, Slot]] = {}
+        self._names: dict[tuple[LineKey, Slot], str] = {}
+        self._tiers: Counter[Tier] = Counter()
+        self._long: dict[tuple[Slot, str], Part] = {}
         self._taken: list[_Taken] = []
         self._missed: list[Offer] = []
         self._clipped: list[tuple[Piece, int]] = []
@@ -58,28 +66,32 @@ class Page:
         """Take every offer that fits, skipping those that do not."""
         misses = 0
         for offer in offers:
-            if self._put(offer.pieces):
+            if self._put(offer.build()):
                 misses = 0
                 continue
             self._missed.append(offer)
             misses = 0 if offer.otherwise and self._put(offer.otherwise()) else misses + 1
-            if misses >= _PATIENCE:
+            if misses >= _MISSES:
                 return
 
+    def cost(self, pieces: Iterable[Piece]) -> int:
+        """Return about how many tokens pieces take; nothing is put on the page."""
+        return sum(self._cost(piece, "".join([text for _, text in self._missing(piece)])) for piece in pieces)
+
     def use_slack(self, tokens: int) -> bool:
-        """Offer what was missed or clipped again, now that `tokens` are to spare; say whether any were used."""
+        """Offer what was missed or clipped again, now that `tokens` are to spare; return True if any were used."""
         self.left = tokens
         missed, self._missed = self._missed, []
         self.fill(missed)
         clipped, self._clipped = self._clipped, []
         for piece, cost in clipped:
-            self._erase(piece.line, [slot for slot, _ in self._whole(piece)])
+            self._erase(piece.line, [cast("tuple[Slot, str]", piece.long)[0]])
             self.left += cost
             self._put([piece._replace(share=1.0)])
         return self.left < tokens
 
     def reserve(self, tokens: int) -> bool:
-        """Set tokens aside if there are as many; say whether there were."""
+        """Set tokens aside if there are as many, and return True if there were."""
         if self.left is None:
             return True
         if self.left < tokens:
@@ -88,7 +100,7 @@ class Page:
         return True
 
     def give_back(self, tokens: int) -> bool:
-        """Take the last facts off the page until about `tokens` are free again; say whether there were any."""
+        """Take the last facts off the page until about `tokens` are free again; return True if there were any."""
         freed = 0
         while self._taken and freed < tokens:
             taken = self._taken.pop()
@@ -118,7 +130,7 @@ class Page:
                 spans.append((key, at, at + len(line)))
                 at += len(line) + len(frame.between_lines)
             at += len(frame.tier_end) - len(frame.between_lines)
-            tiers[tier] = frame.alone.format(body)
+            tiers[tier] = f"{frame.tier_start[tier]}{body}" if frame.has_headings else f"[{body}]"
             chunks += [opening, body, frame.tier_end]
         if notice:
             chunks += [frame.between_tiers if tiers else "", frame.notice.format(notice)]
@@ -142,7 +154,11 @@ class Page:
         return True
 
     def _whole(self, piece: Piece) -> Sequence[Part]:
-        return [self.writer.part(*piece.long)] if piece.long else piece.parts
+        if piece.long is None:
+            return piece.parts
+        if piece.long not in self._long:
+            self._long[piece.long] = self.writer.part(*piece.long)
+        return [*piece.parts, self._long[piece.long]]
 
     def _missing(self, piece: Piece) -> Sequence[Part]:
         line = self.lines.get(piece.line)
@@ -159,34 +175,41 @@ class Page:
             return parts, cost
         if piece.long is None or room < _LEAST_CLIP:
             return None
-        clipped = self._clip(piece, piece.long, room)
+        clipped = self._clip(piece, parts, room)
         if clipped is not None:
-            self._clipped.append((piece, clipped[1]))
+            self._clipped.append((piece, self.counter.count(clipped[0][-1][1])))
         return clipped
 
-    def _clip(self, piece: Piece, long: tuple[Slot, str], room: int) -> tuple[Sequence[Part], int] | None:
+    def _clip(self, piece: Piece, parts: Sequence[Part], room: int) -> tuple[Sequence[Part], int] | None:
         """Return as much of a long value as fits into `room`, with the count of the characters that do not."""
-        slot, value = long
-        allowed = room
+        slot, value = cast("tuple[Slot, str]", piece.long)
+        others = [part for part in parts if part[0] is not slot]
+        allowed = room - self.counter.count("".join([text for _, text in others]))
         while allowed >= _LEAST_CLIP // 2:
             head = self.counter.clip(value[: allowed * LONG_TOKEN], allowed)
             part = self.writer.part(slot, f"{head.rstrip()} … [{len(value) - len(head)} characters more]")
-            cost = self._cost(piece, part[1])
+            cost = self._cost(piece, "".join([text for _, text in (*others, part)]))
             if cost <= room:
-                return [part], cost
+                return [*others, part], cost
             allowed -= max(1, cost - room)
         return None
 
     def _cost(self, piece: Piece, text: str) -> int:
         if piece.line in self.lines:
             return self.counter.count(text)
-        return self.counter.count(f"{piece.opening}{text}{self.writer.frame.line_end}") + 1
+        tier = piece.line.tier
+        heading = "" if self._tiers[tier] else f"{self.writer.frame.tier_start[tier]}{self.writer.frame.tier_end}"
+        return self.counter.count(f"{heading}{piece.opening}{text}{self.writer.frame.line_end}") + 1
 
     def _write(self, piece: Piece, parts: Sequence[Part], cost: int) -> None:
         line = self.lines.get(piece.line)
         if line is None:
             line = self.lines[piece.line] = _Line(piece.opening, {})
+            self._tiers[piece.line.tier] += 1
         line.parts.update(parts)
+        for slot, node_id, alias_slot in piece.names:
+            self.places[node_id] = piece.line, alias_slot
+            self._names[piece.line, slot] = node_id
         if self.left is not None:
             self.left -= cost
             self._taken.append(_Taken(piece.line, [slot for slot, _ in parts], cost))
@@ -196,10 +219,17 @@ class Page:
         if line is not None:
             for slot in slots:
                 line.parts.pop(slot, None)
+                node_id = self._names.pop((key, slot), None)
+                if node_id is not None:
+                    del self.places[node_id]
             if not line.parts:
                 del self.lines[key]
+                self._tiers[key.tier] -= 1
 
     def _line(self, key: LineKey) -> str:
         line = self.lines[key]
-        parts = "".join(line.parts[slot] for slot in sorted(line.parts))
+        parts = "".join([line.parts[slot] for slot in sorted(line.parts)])
+        # A step whose ends did not fit is its number and its reason.
+        if parts.startswith((": ", "; ")) and key.head is Head.STEP:
+            parts = parts[1:]
         return f"{line.opening}{parts}{self.writer.frame.line_end}"
