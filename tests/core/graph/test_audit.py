@@ -133,7 +133,7 @@ def test_small_talk_claims_nothing():
 
 
 def test_what_the_budget_cut_is_not_called_invented():
-    shown = render(outage(), max_tokens=30)
+    shown = render(outage(), max_tokens=20)
     assert WHY_LOCK not in shown.text
     report = audit(f"It failed because {WHY_LOCK}.", shown)
     assert [claim.text for claim in report.cut] == [WHY_LOCK]

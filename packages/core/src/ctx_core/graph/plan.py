@@ -216,10 +216,11 @@ class Plan:
         return next(chain(waiting, unfinished), None)
 
     def _blocker(self) -> Relation | None:
-        """Return a constraint that gives its reason and still stands: one on the path, or at the root."""
+        """Return a constraint that gives its reason and still stands: one on the path, or at the root, or for L0 alone any."""
         root = self.bundle.root_node_id
+        anywhere = self.bundle.relations if Tier.L1 not in self.tiers else ()
         near = (r for r in self.bundle.relations if r.semantic_class is RelationClass.CONSTRAINT and root in _ends(r))
-        found = chain(self.path.relations, near)
+        found = chain(self.path.relations, near, anywhere)
         return next((r for r in found if _blocks(r) and r.relation_id not in self.standing.fallen), None)
 
     # ---------------------------------------------------------------------------------------------- beside the path
