@@ -194,7 +194,7 @@ def test_the_true_chain_is_found_among_look_alikes(how, floor):
 def test_a_step_of_the_spine_outlives_everything_beside_it(bundle, budget):
     shown = render(bundle, max_tokens=budget)
     lines = {section.relation_id: section.text for section in shown.sections if section.kind == "relation"}
-    on_path = {relation.relation_id for relation in shown.spine.relations}
+    on_path = {relation.relation_id for relation in shown.path.relations}
     if set(lines) - on_path:
         assert on_path <= set(lines)
 
