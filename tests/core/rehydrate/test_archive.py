@@ -425,3 +425,13 @@ def test_the_floor_of_a_model_that_states_none_is_measured_on_the_turns():
     assert [hit.turn.text for hit in scan.hits if (hit.cosine or 0) >= scan.similarity_floor] == [facts[0]]
     stated = Archive(archive.blobs, embedder=FakeEmbedder(similarity_floor=0.2))
     assert stated.scan("u", "which boat").similarity_floor == 0.2
+
+
+@pytest.mark.parametrize(("query", "expected"), [("When did the pump fail?", "time"), ("How many did fail?", "number")])
+def test_a_question_for_a_time_or_a_number_prefers_turns_that_tell_one(query, expected):
+    kept = Archive(embedder=None)
+    texts = {"none": "pump did fail, sand", "time": "pump did fail, Sunday", "number": "pump did fail, three"}
+    for name, text in texts.items():
+        kept.append("user-1", [turn(name, text)], session_id=name)
+        kept.append("user-1", [turn(f"{name}{at}", f"Shelf {at} is tidy.") for at in range(200)], session_id=f"{name}+")
+    assert kept.search("user-1", query)[0].turn.id == expected

@@ -211,10 +211,10 @@ def test_a_configured_threshold_wins():
     assert rehydrate(archive, config=RehydratorConfig(similarity_threshold=-1)).block != ""
 
 
-def test_old_turns_stay_in_the_archive():
+def test_old_is_not_gone_unless_a_limit_says_so():
     old = Turn(id="s0", role="user", content="We chose the blue seal.", created_at=datetime(2025, 1, 1, tzinfo=UTC))
-    assert rehydrate(holding(old)).block == ""
-    assert rehydrate(holding(old), config=RehydratorConfig(search_depth_days=None)).block != ""
+    assert rehydrate(holding(old)).block != ""
+    assert rehydrate(holding(old), config=RehydratorConfig(search_depth_days=90)).block == ""
 
 
 def test_only_so_many_archives_are_read_for_one_message():

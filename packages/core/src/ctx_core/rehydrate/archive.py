@@ -18,7 +18,7 @@ from ctx_core.embeddings.minilm import MiniLmEmbedder
 from ctx_core.embeddings.multilingual_e5 import MultilingualE5Embedder
 from ctx_core.errors import InvalidInput
 from ctx_core.rehydrate.backlog import Backlog
-from ctx_core.rehydrate.blobs import VECTORS, Archived, BlobStore, decode, encode, user_folder
+from ctx_core.rehydrate.blobs import VECTORS, Archived, BlobStore, LeavesUnfinished, decode, encode, user_folder
 from ctx_core.rehydrate.compaction import SMALL_TURNS, compact
 from ctx_core.rehydrate.concurrent import within
 from ctx_core.rehydrate.lexical import is_blank
@@ -311,6 +311,7 @@ class Archive:
             shelf.deleted = True  # what is being embedded right now is not kept either
         keys = [ref.key for folder in folders for ref in self.blobs.list(folder)]
         self.blobs.delete(keys)
+        self._delete_unfinished(user_id)
         return sum(key.startswith(folders[0]) for key in keys)
 
     def _delete_session(self, user_id: str, session_id: str) -> int:
@@ -325,10 +326,20 @@ class Archive:
             if others:
                 rest = replace(archived, turns=others)
                 self._put(folder, rest.evicted_at_ms, encode(rest))
-        self.blobs.delete(touched)
         with self._lock:
-            self._shelves.pop(user_id, None)
+            shelf = self._shelves.pop(user_id, None)
+        if shelf is not None:
+            shelf.deleted = True  # what is being embedded right now is not kept either
+        stems = tuple(f"{key.rsplit('/', 1)[-1].removesuffix('.json')}." for key in touched)
+        vectors = [ref.key for ref in self.blobs.list(self._vector_folder(user_id))]
+        self.blobs.delete([*touched, *(key for key in vectors if key.rsplit("/", 1)[-1].startswith(stems))])
+        self._delete_unfinished(user_id)
         return len(touched)
+
+    def _delete_unfinished(self, user_id: str) -> None:
+        if isinstance(self.blobs, LeavesUnfinished):
+            for folder in (self._folder(user_id), self._vector_folder(user_id)):
+                self.blobs.delete_unfinished(folder)
 
     async def aappend(self, user_id: str, turns: Sequence[Turn | Message | Mapping[str, Any]], **options: Any) -> int:
         """Do as `append`, in a worker thread."""

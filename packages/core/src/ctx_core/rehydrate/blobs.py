@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from urllib.parse import quote
 
 from ctx_core.errors import InvalidInput, StoreCorrupt
@@ -50,6 +50,15 @@ class BlobStore(Protocol):
 
     def delete(self, keys: Iterable[str]) -> None:
         """Remove blobs; keys that are not there are no error."""
+        ...
+
+
+@runtime_checkable
+class LeavesUnfinished(Protocol):
+    """A blob store whose writers leave something behind when they are killed."""
+
+    def delete_unfinished(self, prefix: str) -> None:
+        """Remove what writers that died left under `prefix`."""
         ...
 
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.rehydrate.answers import asks_number, asks_when
 from ctx_core.rehydrate.date_expressions import Period, find_period
 from ctx_core.rehydrate.date_words import load_lexicon
 from ctx_core.rehydrate.lexical import stem, words
@@ -56,6 +57,8 @@ class Query:
         speaker: The one speaker it names, case-folded; None if it names none or several.
         role: `assistant` or `user` where it asks for what one of them said.
         period: The time it names.
+        asks_when: Whether its answer is a time.
+        asks_number: Whether its answer is a number.
         is_about_time: Whether the time is all that it asks for, so that turns of another time are no answer.
     """
 
@@ -66,6 +69,8 @@ class Query:
     speaker: str | None = None
     role: str | None = None
     period: Period | None = None
+    asks_when: bool = False
+    asks_number: bool = False
     is_about_time: bool = False
 
 
@@ -90,6 +95,8 @@ def read_query(text: str, *, speakers: Iterable[str], today: date) -> Query:
         speaker=named[0] if len(named) == 1 else None,
         role={(True, False): "assistant", (False, True): "user"}.get(says),
         period=period,
+        asks_when=asks_when(text),
+        asks_number=asks_number(text),
         is_about_time=period is not None and not named and not (content and _names_a_topic(text, period)),
     )
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.rehydrate.answers import tells_number, tells_time
 from ctx_core.rehydrate.turns import ScoredTurn
 from ctx_core.rehydrate.views import View, covered, smoothed
 
@@ -44,6 +45,8 @@ class Weights:
         asking: What a turn that is itself a question loses of its score, as a share.
         speaker: That it was said by the one the question names.
         role: That it was said by the user or the assistant, whom the question addresses as I or you.
+        tells_when: That it tells a time, where the question asks for one.
+        tells_number: That it tells a number, where the question asks for one.
         period: That it is of the time the question names.
         beside: What it loses for standing right beside one that was taken already.
     """
@@ -60,6 +63,8 @@ class Weights:
     asking: float = 0.25
     speaker: float = 2.0
     role: float = 1.5
+    tells_when: float = 3.0
+    tells_number: float = 1.7
     period: float = 8.0
     beside: float = 1.0
 
@@ -174,6 +179,10 @@ class _Scorer:
             total += weights.speaker * self.scale
         if entry.turn.role == self._query.role:
             total += weights.role * self.scale
+        if self._query.asks_when and tells_time(entry.turn.text):
+            total += weights.tells_when * self.scale
+        if self._query.asks_number and tells_number(entry.turn.text):
+            total += weights.tells_number * self.scale
         return total + weights.period * self.scale * self._in_period(at)
 
     def with_likeness(self, scores: Mapping[int, float]) -> Mapping[int, float]:

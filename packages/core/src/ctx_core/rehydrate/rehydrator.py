@@ -53,13 +53,13 @@ class RehydratorConfig:
         with_answers: Whether a question comes back with its answer and an answer with its question.
         placement: `system`, the end of the system prompt; `user`, a message of its own before the last user message.
         timeout_seconds: When the chat goes on without a search that takes longer.
-        wait_seconds: The longest wait for turns that are just being embedded.
+        wait_seconds: The longest wait for turns that are just being embedded; by default none, as words find them already.
     """
 
     trigger_mode: TriggerMode | str | Callable[[str], str | None] = TriggerMode.LOOK_BACK
     trigger_phrases: Sequence[str] | None = None
     max_rehydrated: int = 5
-    search_depth_days: float | None = 90
+    search_depth_days: float | None = None
     similarity_threshold: float | None = None
     blob_prefix: str | None = None
     max_blobs_scanned: int = 50
@@ -67,7 +67,7 @@ class RehydratorConfig:
     with_answers: bool = True
     placement: Placement = "system"
     timeout_seconds: float = 10.0
-    wait_seconds: float = 2.0
+    wait_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be right."""

@@ -98,6 +98,15 @@ class FileBlobs:
         if self.root.exists() and not self.root.is_dir():
             raise StoreUnavailable(f"{self.root} is a file; blobs need a folder")
 
+    def delete_unfinished(self, prefix: str) -> None:
+        """Remove what writers that died left under `prefix`; a writer at work there right now is told that it failed."""
+        folder = self._path(prefix.rstrip("/"))
+        try:
+            for part in folder.rglob(f"{_UNFINISHED}*") if folder.is_dir() else ():
+                part.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(f"cannot delete what is unfinished under {prefix}: {error}") from error
+
     def _path(self, key: str) -> Path:
         parts = key.split("/")
         if any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
