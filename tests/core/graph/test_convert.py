@@ -17,7 +17,7 @@ def test_triples_make_a_bundle_whose_first_source_is_the_root():
         (RelationClass.CAUSAL, "switch stuck"),
         (RelationClass.STRUCTURAL, None),
     ]
-    assert "alarm>door CAUSED_BY [causal]: switch stuck" in render(bundle).text
+    assert "CAUSED_BY (causal) -> door: switch stuck" in render(bundle).text
 
 
 def test_a_root_may_be_named_beside_the_triples():
