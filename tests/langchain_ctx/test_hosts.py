@@ -85,7 +85,8 @@ def test_a_thread_goes_on_in_a_new_process_with_its_originals():
         create_agent(FakeChatModel(script=script), [listing], middleware=[ContextMiddleware()], checkpointer=saver),
         "Which?",
     )
-    assert '"3-14"' in out["messages"][-2].text and out["messages"][-2].status == "success"
+    assert '"3-14"' in out["messages"][-2].text
+    assert out["messages"][-2].status == "success"
 
 
 def test_the_history_in_the_state_stays_as_it_was_said():
