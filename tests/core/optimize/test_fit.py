@@ -122,6 +122,8 @@ def test_no_trouble(line):
     st.integers(32, 2_000),
 )
 def test_what_is_allotted_is_within_the_budget(chunks, max_tokens):
-    allotted = allot(chunks, max_tokens, floor=32, counter=COUNTER, query="which mast?", is_prose=str.isprintable)
+    allotted = allot(
+        chunks, max_tokens, floor=32, counter=COUNTER, query="which mast?", is_prose=str.isprintable, quote=str
+    )
     assert sum(one.budget for one in allotted) <= max_tokens
     assert all(one.budget >= min(32, one.tokens) or one.budget == 0 or one.same_as is not None for one in allotted)
