@@ -51,7 +51,8 @@ class Refusing(MemoryCcrStore):
     def put(self, content, *, scope=""):
         raise OSError(f"cannot connect to rediss://writer:{PASSWORD}@store.example:6379/0")
 
-    get = put
+    def get(self, ref, *, scope=""):
+        return self.put(ref, scope=scope)
 
 
 def chat():

@@ -20,7 +20,7 @@ from langchain_ctx.testing.order import assert_legal_order
 
 CONFIG = {"configurable": {"thread_id": "t"}, "recursion_limit": 100}
 ROWS = json.dumps([{"order": f"3-{n}", "status": "shipped", "total": 7 * n} for n in range(300)])
-Pair = namedtuple("Pair", "one two")  # noqa: PYI024 - as users write it
+Pair = namedtuple("Pair", "one two")  # noqa: PYI024 # pyright: ignore[reportUntypedNamedTuple] - as users write it
 
 
 def ask(agent, text):
@@ -118,7 +118,7 @@ def test_middleware_and_nodes_pickle():
 
 def test_updates_of_any_shape_pass_through():
     message, short = ToolMessage("long", tool_call_id="c"), ToolMessage("short", tool_call_id="c")
-    cyclic: dict = {"messages": [message]}
+    cyclic: dict[str, object] = {"messages": [message]}
     cyclic["self"] = cyclic
     for update, read in (
         ({"messages": Overwrite([message])}, lambda u: u["messages"].value[0]),

@@ -77,7 +77,11 @@ class Evidence:
         found = self._names.mentions(text)
         for match in _ALIAS.finditer(text):
             known = (self._by_alias.get(alias) for alias in match.groups() if alias)
-            found += [Mention(*match.span(), node_id) for node_id in known if node_id in self.bundle.nodes_by_id]
+            found += [
+                Mention(*match.span(), node_id)
+                for node_id in known
+                if node_id is not None and node_id in self.bundle.nodes_by_id
+            ]
         return list(dict.fromkeys(mention.node_id for mention in keep_outer(found)))
 
     @cached_property
