@@ -58,6 +58,7 @@ class TurnIndex:
         self._talks: defaultdict[str | None, Talk] = defaultdict(Talk)
         self._attempts: set[str] = set()
         self._seen: set[tuple[str | None, str, str]] = set()
+        self._said_before: set[tuple[str | None, str, str, str]] = set()
         self._latest: dict[str | None, int] = {}
         self._substance: list[float] = []
         self._substance_view: View | None = None
@@ -82,6 +83,7 @@ class TurnIndex:
                 continue
             placed = self._talks[turn.session_id].add(turn, digest)
             self._seen.add((placed.session_id, placed.id, digest))
+            self._said_before.add(_said(turn))
             places.append(self._append(placed, archived.evicted_at_ms))
         if self.vectors is not None:
             self.vectors.extend(len(self.entries) - len(self.vectors))
@@ -102,7 +104,12 @@ class TurnIndex:
 
     def _known(self, turns: Sequence[Turn], digests: Sequence[str]) -> set[int]:
         """Return which of `turns` are here: by their ids, or as a conversation that was handed over again."""
-        known = {at for at, turn in enumerate(turns) if (turn.session_id, turn.id, digests[at]) in self._seen}
+        known = {
+            at
+            for at, turn in enumerate(turns)
+            if (turn.session_id, turn.id, digests[at]) in self._seen
+            or (not turn.is_unnamed and _said(turn) in self._said_before)
+        }
         for session, run in _unnamed_runs(turns).items():
             length, _ = self._talks[session].known([digests[at] for at in run])
             known.update(run[:length])
@@ -224,3 +231,8 @@ def _unnamed_runs(turns: Sequence[Turn]) -> dict[str | None, list[int]]:
         if turn.is_unnamed:
             runs[turn.session_id].append(at)
     return runs
+
+
+def _said(turn: Turn) -> tuple[str | None, str, str, str]:
+    """Return what makes two copies of a turn one, where one host keeps more beside the words, such as its own form or a time."""
+    return turn.session_id, turn.id, turn.role, turn.text
