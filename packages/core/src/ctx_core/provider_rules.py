@@ -28,7 +28,7 @@ class ProviderRules:
         server_calls: Calls that the provider runs itself.
         server_results: Their results, which stand in assistant messages.
         reasoning: Types of blocks that the item behind them must follow.
-        source: Where the provider says so; all read in November 2026.
+        source: The page on which the provider documents it. Written from knowledge of it; check it before a figure is relied on.
     """
 
     calls: Mapping[str, str]

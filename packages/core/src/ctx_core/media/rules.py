@@ -20,7 +20,7 @@ class MediaRule:
         page: Most tokens of a page of a document, its picture included.
         audio_second: Tokens of a second of sound.
         video_second: Tokens of a second of film, its sound included.
-        source: Where the provider says so; all read in November 2026.
+        source: The page on which the provider documents it. Written from knowledge of it; check it before a figure is relied on.
     """
 
     image: Callable[[int, int], int]
