@@ -131,3 +131,10 @@ def test_what_was_folded_is_unfolded_before_it_is_cut():
     shorter = ContextOptimizer().optimize(folded, max_tokens=200)
     assert shorter.compressed_tokens <= 200
     assert "moored ship 0 in 0 ms" in unfold(shorter.compressed)
+
+
+def test_an_address_is_never_cut():
+    lines = [f"sent mail to sailor{n}@harbour.example in {n * 31 % 97} ms" for n in range(40)]
+    folded = fold("\n".join(lines))
+    assert holds_folded(folded)
+    assert all(f"sailor{n}@harbour.example" in folded for n in range(40))

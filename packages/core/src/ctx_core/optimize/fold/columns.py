@@ -68,6 +68,9 @@ def _pieces_of(values: Sequence[str]) -> list[str | Column]:
     """Return the values of one word, cut where all of them have the same signs between their runs of letters and digits."""
     if len({*values}) == 1:
         return [values[0]]
+    if "@" in values[0]:
+        # An address stays whole, so that whoever redacts or looks for addresses finds it.
+        return [Column(values)]
     if not _CLOCK.search(values[0]):
         cut = [_RUN.split(value) for value in values]
         signs = cut[0][1::2]
