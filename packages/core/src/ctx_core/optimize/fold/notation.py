@@ -109,7 +109,7 @@ def write_cell(value: str, before: str, predicted: str) -> str:
     """Return the cell of a value."""
     if value == predicted:
         return ""
-    if len(value) == len(before) and len(value) > _SHORT:
+    if "@" not in value and len(value) == len(before) and len(value) > _SHORT:
         kept = _shared_start(before, value)
         tail = value[kept:]
         if kept > _SHORT and not any(map(tail.__contains__, (*SEPARATORS, QUOTE))):
