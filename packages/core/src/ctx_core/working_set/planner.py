@@ -145,7 +145,7 @@ class Planner:
         return self._with_part(plan, (), carried) if carried else plan
 
     def _key(self, step: int) -> str:
-        return f"{self.record.hashes[step]}:{self.room}:{self.shares}"
+        return f"{self.record.hashes[step]}:{self.room}:{self.shares}:{self.record.tools_key}"
 
     def _make_room(self, plan: Plan, step: int) -> Plan:
         """Return the plan with room for the messages of a step."""

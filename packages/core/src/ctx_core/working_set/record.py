@@ -142,6 +142,13 @@ class Record:
             out.append(digest.hexdigest())
         return out
 
+    @cached_property
+    def tools_key(self) -> str:
+        """Says which tools a plan was made for, by what they take."""
+        usage = Usage()
+        usage.add_tools(self._tools)
+        return " ".join(sorted("_".join(sorted(words)) for words in usage.arguments))
+
     # What it costs.
 
     @cached_property

@@ -310,6 +310,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             scope,
             max_tokens=max(budget - tools_tokens, LEAST_BUDGET),
             owner=self._owner(request),
+            tools=self._schemas.tools_of(request),
         )
         self._remember_left(scope, request.state, prompt.left)
         report = prompt.report

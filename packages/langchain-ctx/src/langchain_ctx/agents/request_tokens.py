@@ -27,6 +27,11 @@ class SchemaTokens:
         schemas = [*map(self._text, request.tools), *map(self._text, _formats(request.response_format))]
         return sum(map(counter.count, schemas))
 
+    def tools_of(self, request: ModelRequest[Any]) -> list[dict[str, Any]]:
+        """Return the schemas of a request's tools."""
+        tools = [tool if isinstance(tool, dict) else json.loads(self._text(tool)) for tool in request.tools]
+        return [tool for tool in tools if isinstance(tool, dict)]
+
     def _text(self, schema: Any) -> str:
         if isinstance(schema, dict):
             return json.dumps(schema, default=str)
@@ -59,7 +64,7 @@ def _described(schema: Any) -> str:
     try:
         return json.dumps(convert_to_openai_tool(schema), default=str)
     except (TypeError, ValueError):
-        return str(schema)
+        return json.dumps(str(schema))
 
 
 def name_of(tool: BaseTool | dict[str, Any]) -> str:
