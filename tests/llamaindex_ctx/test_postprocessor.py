@@ -2,10 +2,13 @@
 
 import asyncio
 import pickle
+import random
 import time
 from typing import ClassVar
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from llama_index.core import MockEmbedding, PromptTemplate, SummaryIndex, VectorStoreIndex
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.instrumentation import get_dispatcher
@@ -28,6 +31,7 @@ from llamaindex_ctx import ContextPostprocessor
 from llamaindex_ctx.nodes import HASH_KEY
 
 COUNT = TokenCounter().count
+WORDS = "pump valve seal motor sensor alarm depot shelf cargo truck route driver invoice order".split()
 LOG = "\n".join([*(f"INFO tick {n} ok" for n in range(600)), "ERROR disk full on /data", "INFO bye"])
 
 
@@ -201,3 +205,75 @@ def test_the_engine_may_set_a_callback_manager():
     post.callback_manager = CallbackManager([])
     assert post.postprocess_nodes(found(log_node()))
     assert PromptTemplate("{x}")
+
+
+def prose_nodes(count, *, words=60, **metadata):
+    return found(
+        *(
+            TextNode(
+                text=f"Shelf {n} was counted. " + " ".join(f"crate {n * 31 + w} is dry" for w in range(words // 4)),
+                metadata={"file": f"shelf{n}.txt", "page": n, **metadata},
+            )
+            for n in range(count)
+        )
+    )
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    count=st.integers(1, 30),
+    budget=st.integers(48, 900),
+    each=st.none() | st.integers(60, 300),
+    long=st.booleans(),
+)
+def test_all_that_is_sent_is_within_the_joint_budget_and_every_node_stays_in_its_place(count, budget, each, long):
+    nodes = prose_nodes(count, **({"summary": "The hall is cold today. " * 40} if long else {}))
+    out = ContextPostprocessor(max_tokens=budget, max_tokens_per_node=each).postprocess_nodes(
+        nodes, query_str="shelf 3?"
+    )
+    texts = [node.node.get_content(metadata_mode=MetadataMode.LLM) for node in out]
+    assert COUNT("\n\n".join(text for text in texts if text)) <= budget
+    assert [(node.node_id, node.score) for node in out] == [(node.node_id, node.score) for node in nodes]
+    assert all(after.metadata.items() >= before.metadata.items() for before, after in zip(nodes, out, strict=True))
+    assert each is None or all(COUNT(text) <= each for text in texts)
+
+
+def test_what_there_is_no_room_for_is_named_in_one_note_that_gets_all_of_it_back():
+    optimizer = ContextOptimizer()
+    nodes = prose_nodes(40)
+    out = ContextPostprocessor(max_tokens=300, optimizer=optimizer).postprocess_nodes(
+        nodes, query_str="Is shelf 0 dry?"
+    )
+    texts = [node.node.get_content(metadata_mode=MetadataMode.LLM) for node in out]
+    (note,) = [text for text in texts if text.startswith("[… ")]
+    gone = [before for before, text in zip(nodes, texts, strict=True) if not text or text is note]
+    original = optimizer.retrieve(note.split("CCR:")[1][:12])
+    assert f"{len(gone)} chunks" in note
+    assert all(node.node.text in original for node in gone)
+    assert all(optimizer.retrieve(node.metadata[HASH_KEY]) for node, text in zip(out, texts, strict=True) if not text)
+
+
+def test_the_node_that_answers_stays_though_its_score_is_the_lowest():
+    answer = TextNode(text="The blue seal from Norr stands 140 degrees.")
+    nodes = [*prose_nodes(40), NodeWithScore(node=answer, score=-9.0)]
+    out = ContextPostprocessor(max_tokens=300).postprocess_nodes(nodes, query_str="Who makes the blue seal?")
+    assert "Norr" in out[-1].node.text
+
+
+def test_metadata_longer_than_the_limit_of_a_node_is_hidden_from_the_model_and_stays_in_the_node():
+    (out,) = ContextPostprocessor(max_tokens_per_node=100).postprocess_nodes(
+        prose_nodes(1, summary="The hall is cold today. " * 40)
+    )
+    assert sent([out]) <= 100
+    assert "file: shelf0.txt" in out.node.get_content(metadata_mode=MetadataMode.LLM)
+    assert out.metadata["summary"].startswith("The hall is cold")
+
+
+def test_a_note_that_points_at_another_node_names_one_that_the_prompt_numbers():
+    words = random.Random(1)
+    text = "\n".join(f"line {n}: " + " ".join(words.choices(WORDS, k=6)) for n in range(40))
+    first, *others = ContextPostprocessor(max_tokens=1200).postprocess_nodes(
+        found(*(TextNode(text=text) for _ in range(6)))
+    )
+    assert first.node.text.startswith("[chunk 1]\n")
+    assert {node.node.text for node in others} == {"[same as chunk 1]"}

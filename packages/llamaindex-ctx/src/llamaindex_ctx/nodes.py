@@ -22,16 +22,23 @@ def with_result(node: BaseNode, result: CompressResult) -> BaseNode:
     """Return a copy of `node` with the shorter text and the original's reference, or `node` itself where nothing changed."""
     if result.ccr_hash is None and result.compressed == text_of(node):
         return node
+    return replace_text(node, result.compressed, ref=result.ccr_hash)
+
+
+def replace_text(node: BaseNode, text: str, *, ref: str | None = None) -> BaseNode:
+    """Return a copy of `node` that says `text`, with the reference of the original if there is one."""
     metadata: dict[str, Any] = {**node.metadata}
-    if result.ccr_hash is not None:
-        metadata[HASH_KEY] = result.ccr_hash
+    hidden = []
+    if ref is not None:
+        metadata[HASH_KEY] = ref
+        hidden = [HASH_KEY]
     copy = node.model_copy(
         update={
             "metadata": metadata,
-            "excluded_llm_metadata_keys": [*node.excluded_llm_metadata_keys, HASH_KEY],
-            "excluded_embed_metadata_keys": [*node.excluded_embed_metadata_keys, HASH_KEY],
+            "excluded_llm_metadata_keys": [*node.excluded_llm_metadata_keys, *hidden],
+            "excluded_embed_metadata_keys": [*node.excluded_embed_metadata_keys, *hidden],
             "relationships": {**node.relationships},
         }
     )
-    copy.set_content(result.compressed)
+    copy.set_content(text)
     return copy

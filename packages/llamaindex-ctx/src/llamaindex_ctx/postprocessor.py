@@ -6,23 +6,28 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle  # noqa: TC002 - pydantic may read the signatures
 
 from ctx_core import telemetry
-from ctx_core.optimize.optimizer import CompressResult, ContextOptimizer
+from ctx_core.optimize.optimizer import MIN_BUDGET, ContextOptimizer
 from llamaindex_ctx.events import ContextOptimizedEvent, dispatcher
+from llamaindex_ctx.joint import Fitted, count_frame, count_joined, fit, show_less_metadata
 from llamaindex_ctx.nodes import text_of, with_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LEAST = 32
+    from llama_index.core.schema import BaseNode
+
+    from ctx_core.optimize.optimizer import CompressResult
 
 
 class ContextPostprocessor(BaseNodePostprocessor):
     """Compresses the text of retrieved nodes under a budget; ids, scores, order, relationships and metadata stay.
 
     Budgets count what the synthesizer really sends: the text together with the metadata that the model gets to see.
+    Metadata that leaves no room for the text is hidden from the model, the longest values first. Where a joint budget has no
+    room for all nodes, the least relevant are emptied behind one note that names their text; no node is dropped.
     Nodes are copied, never changed. A stage that fails leaves the nodes as they were.
 
     ```python
@@ -30,8 +35,8 @@ class ContextPostprocessor(BaseNodePostprocessor):
     ```
     """
 
-    max_tokens: int | None = Field(default=None, ge=_LEAST, description="The most tokens of all nodes together.")
-    max_tokens_per_node: int | None = Field(default=None, ge=_LEAST, description="The most tokens of one node.")
+    max_tokens: int | None = Field(default=None, ge=MIN_BUDGET, description="The most tokens of all nodes together.")
+    max_tokens_per_node: int | None = Field(default=None, ge=MIN_BUDGET, description="The most tokens of one node.")
     optimizer: ContextOptimizer = Field(
         default_factory=ContextOptimizer, exclude=True, description="Compresses, and keeps the originals."
     )
@@ -47,41 +52,42 @@ class ContextPostprocessor(BaseNodePostprocessor):
         if not nodes:
             return []
         try:
-            results = self._optimized(nodes, query_bundle.query_str if query_bundle else None)
+            fitted = self._fitted(nodes, query_bundle.query_str if query_bundle else None)
         except Exception as error:  # noqa: BLE001 - a retrieval must not fail because its results could not be shortened
             telemetry.degraded("llamaindex_ctx.postprocessor", error)
             return list(nodes)
-        out = [
-            found if result is None else found.model_copy(update={"node": with_result(found.node, result)})
-            for found, result in zip(nodes, results, strict=True)
+        self._tell(fitted.results)
+        return [
+            found if node is found.node else found.model_copy(update={"node": node})
+            for found, node in zip(nodes, fitted.nodes, strict=True)
         ]
-        self._tell([result for result in results if result is not None])
-        return out
 
-    def _optimized(self, nodes: Sequence[NodeWithScore], query: str | None) -> list[CompressResult | None]:
-        """Return one result per node; None for nodes without text, such as images."""
-        texts = [text_of(found.node) for found in nodes]
-        extra = [self._metadata_tokens(found, text) for found, text in zip(nodes, texts, strict=True)]
-        held = [at for at, text in enumerate(texts) if text.strip()]
-        results: list[CompressResult | None] = [None] * len(nodes)
-        for at in held:
-            limit = self.max_tokens_per_node
-            results[at] = self.optimizer.optimize(
-                texts[at], max_tokens=None if limit is None else max(limit - extra[at], _LEAST), query=query
-            )
-        used = sum(extra) + sum(result.compressed_tokens for result in results if result)
-        if self.max_tokens is None or used <= self.max_tokens:
-            return results
-        room = max(self.max_tokens - sum(extra), _LEAST * len(held))
-        jointly = self.optimizer.optimize_many([texts[at] for at in held], max_tokens=room, query=query)
-        for at, result in zip(held, jointly, strict=True):
-            results[at] = result
-        return results
+    def _fitted(self, found: Sequence[NodeWithScore], query: str | None) -> Fitted:
+        """Shorten each node by itself, and all of them jointly where that is not enough."""
+        given = [self._within_limit(one.node) for one in found]
+        out: list[BaseNode] = list(given)
+        results: list[CompressResult] = []
+        for at, node in enumerate(given):
+            if text_of(node).strip():
+                results.append(self.optimizer.optimize(text_of(node), max_tokens=self._room_of(node), query=query))
+                out[at] = with_result(node, results[-1])
+        if self.max_tokens is None or count_joined(out, self.optimizer) <= self.max_tokens:
+            return Fitted(out, results)
+        scored = [one.model_copy(update={"node": node}) for one, node in zip(found, given, strict=True)]
+        return fit(
+            scored, self.max_tokens, optimizer=self.optimizer, query=query, max_tokens_per_node=self.max_tokens_per_node
+        )
 
-    def _metadata_tokens(self, found: NodeWithScore, text: str) -> int:
-        """Count what the synthesizer sends beside the text."""
-        sent = found.node.get_content(metadata_mode=MetadataMode.LLM)
-        return self.optimizer.counter.count(sent.replace(text, "", 1)) if sent != text else 0
+    def _within_limit(self, node: BaseNode) -> BaseNode:
+        """Hide metadata that leaves no room for the text."""
+        if self.max_tokens_per_node is None:
+            return node
+        least = MIN_BUDGET if text_of(node).strip() else 0
+        return show_less_metadata(node, self.max_tokens_per_node - least, self.optimizer)
+
+    def _room_of(self, node: BaseNode) -> int | None:
+        limit = self.max_tokens_per_node
+        return None if limit is None else max(limit - count_frame(node, self.optimizer), MIN_BUDGET)
 
     def _tell(self, results: Sequence[CompressResult]) -> None:
         before = sum(result.original_tokens for result in results)
