@@ -16,6 +16,7 @@ from ctx_core.markers import Tag, escape, write_block
 from ctx_core.messages import Message, message_tokens
 from ctx_core.optimize.optimizer import MIN_BUDGET
 from ctx_core.rehydrate.identity import identify
+from ctx_core.rehydrate.inject import inject, without_block
 from ctx_core.rehydrate.summary import Note, map_beside_notes, without_notes
 from ctx_core.working_set import Composed, Plan, Planner, Record, compose_prompt, without_working_set
 
@@ -247,11 +248,16 @@ class Preparation:
     def _rehydrate(self) -> None:
         if self.request.user_id is None:
             return
-        found = self.engine.rehydrator_within(self._comeback()).rehydrate(
-            self.messages, user_id=self.request.user_id, now=self.request.now, session_id=self.request.session_id
+        rehydrator = self.engine.rehydrator_within(self._comeback())
+        # Our notes in a request are not what the user said, and look back to nothing.
+        said = [without_working_set(message) for message in self.messages]
+        found = rehydrator.rehydrate(
+            said, user_id=self.request.user_id, now=self.request.now, session_id=self.request.session_id
         )
         self.warnings += found.warnings
-        self.messages, self.rehydrated = found.messages, found
+        self.rehydrated = found
+        if found.block:
+            self.messages = inject(without_block(self.messages), found.block, placement=rehydrator.config.placement)
 
     def _attachment(self) -> str:
         graph = escape(self.graph.text) if self.graph else ""
