@@ -3,16 +3,21 @@
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ToolCallBlock
 from llama_index.core.memory import Memory
 
 from ctx_core import Archive, TokenCounter
+from ctx_core.rehydrate.rehydrator import RehydratorConfig
+from ctx_core.stores.files import FileBlobs
+from ctx_core.stores.s3 import S3Blobs
 from llamaindex_ctx import RehydrationMemoryBlock
 from llamaindex_ctx.messages import to_message, to_turns
 
 LIMIT = 2000
+ONE = RehydratorConfig(max_rehydrated=1)
 FACTS = {n: f"The code of locker {n} is L-{n * 7919 % 10007}." for n in range(30)}
 
 
@@ -129,10 +134,62 @@ async def test_truncation_keeps_a_well_formed_block_or_none(cut):
     assert TokenCounter().count(shorter or "") <= max(0, TokenCounter().count(content) - cut)
 
 
-def test_a_block_is_plain_json_without_its_archive():
-    values = json.loads(block_for(Archive(embedder=None)).model_dump_json())
-    assert values["user_id"] == "user-1"
-    assert "archive" not in values
+@pytest.mark.parametrize("place", ["memory", "file"])
+async def test_a_block_restored_from_json_finds_its_archive_again(place, tmp_path):
+    archive = Archive(FileBlobs(tmp_path / "büro 1"), prefix="mine") if place == "file" else Archive()
+    archive.append("user-1", [{"role": "user", "content": "The door code is 4711-N."}])
+    again = RehydrationMemoryBlock(**json.loads(block_for(archive).model_dump_json()))
+    assert [turn.text for turn in again.archive.export("user-1")] == ["The door code is 4711-N."]
+    assert again.archive.prefix == archive.prefix
+
+
+def test_the_address_of_an_archive_holds_no_secret():
+    blobs = S3Blobs("bucket", prefix="a/b", endpoint_url="http://localhost:1", aws_secret_access_key="hush")
+    written = block_for(Archive(blobs)).model_dump_json()
+    again = RehydrationMemoryBlock(**json.loads(written)).archive.blobs
+    assert "hush" not in written
+    assert (again.bucket, again.prefix) == ("bucket", "a/b/")
+
+
+def test_an_archive_that_ended_with_its_process_is_an_empty_one():
+    values = {"user_id": "user-1", "archive": {"url": "memory:gone", "prefix": "evictions"}}
+    assert RehydrationMemoryBlock(**values).archive.export("user-1") == []
+
+
+async def test_last_time_means_an_earlier_session_than_the_ongoing_one():
+    archive = Archive(embedder=None)
+    for session, color in (("s1", "red"), ("s2", "green")):
+        told = [ChatMessage(role="user", content=f"I like the {color} tiles.")]
+        await block_for(archive).aput(told, session_id=session)
+    asked = [ChatMessage(role="user", content="Which tiles did I say I like last time we talked?")]
+    block = await block_for(archive, config=ONE).aget(asked, session_id="s2")
+    assert "red tiles" in block
+    assert "green tiles" not in block
+
+
+async def test_turns_are_dated_from_created_at_and_found_by_day_in_the_zone_of_the_clock():
+    archive = Archive(embedder=None)
+    auckland = timezone(timedelta(hours=12))
+    # Half past eleven at night by UTC on the 2nd is the 3rd in Auckland.
+    for text, said in (("red", "2026-03-01T12:00:00+00:00"), ("green", "2026-03-02T23:30:00+00:00")):
+        kept = {"created_at": said}
+        await block_for(archive).aput(
+            [ChatMessage(role="user", content=f"I chose {text} tiles.", additional_kwargs=kept)]
+        )
+    block = block_for(archive, config=ONE, clock=lambda: datetime(2026, 3, 4, 9, tzinfo=auckland))
+    found = await block.aget([ChatMessage(role="user", content="Which tiles did I choose yesterday?")])
+    assert all(turn.created_at for turn in archive.export("user-1"))
+    assert "green tiles" in found
+    assert "red tiles" not in found
+
+
+async def test_a_history_set_again_is_kept_once_and_a_reply_given_twice_is_kept_twice():
+    archive = Archive(embedder=None)
+    texts = ["Tidy up.", "Renew the paper?", "Yes, please.", "Cancel the gym?", "Yes, please.", "Cancelled."]
+    told = [ChatMessage(role=("user", "assistant")[at % 2], content=text) for at, text in enumerate(texts)]
+    for _ in range(2):
+        await block_for(archive).aput([message.model_copy(deep=True) for message in told], session_id="s1")
+    assert [turn.text for turn in archive.export("user-1")] == texts
 
 
 def test_blocks_of_every_kind_reach_the_archive():

@@ -1,9 +1,10 @@
 """Tool results are compressed at the source, and the original is one call away."""
 
+import pytest
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ImageBlock, TextBlock
 from llama_index.core.llms import MockLLM
-from llama_index.core.tools import FunctionTool, QueryEngineTool, ToolOutput
+from llama_index.core.tools import AsyncBaseTool, FunctionTool, QueryEngineTool, ToolOutput
 from llama_index.core.workflow import Context
 
 from ctx_core import ContextOptimizer, TokenCounter
@@ -105,3 +106,42 @@ def test_agents_take_wrapped_tools():
     tools = [compress_tool(FunctionTool.from_defaults(read_log)), retrieve_original_tool(ContextOptimizer())]
     for agent in (FunctionAgent, ReActAgent):
         assert list(agent(tools=tools, llm=MockLLM()).tools or []) == tools
+
+
+@pytest.mark.parametrize("as_function", [True, False])
+async def test_what_a_return_direct_tool_tells_the_user_stays_whole(as_function):
+    whole = "\n".join([*(f"INFO tick {n} ok" for n in range(600)), "ERROR disk full on /data"])
+    tool = FunctionTool.from_defaults(lambda: whole, name="read_log", description="Read a log.", return_direct=True)
+    compressed = compress_tool(tool if as_function else Plain(tool))
+    assert compressed.metadata.return_direct
+    assert compressed.call().content == whole
+    assert (await compressed.acall()).content == whole
+
+
+def test_an_error_of_a_return_direct_tool_is_read_by_the_model_and_shortened():
+    class Failing(Plain):
+        def call(self, *args, **kwargs):
+            return super().call(*args, **kwargs).model_copy(update={"is_error": True})
+
+    whole = "\n".join(f"INFO tick {n} ok" for n in range(600))
+    tool = FunctionTool.from_defaults(lambda: whole, name="read_log", description="Read a log.", return_direct=True)
+    output = compress_tool(Failing(tool)).call()
+    assert output.is_error
+    assert len(output.content) < len(whole) / 10
+
+
+class Plain(AsyncBaseTool):
+    """A tool that is no function tool."""
+
+    def __init__(self, tool):
+        self._tool = tool
+
+    @property
+    def metadata(self):
+        return self._tool.metadata
+
+    def call(self, *args, **kwargs):
+        return self._tool.call(*args, **kwargs)
+
+    async def acall(self, *args, **kwargs):
+        return self.call(*args, **kwargs)

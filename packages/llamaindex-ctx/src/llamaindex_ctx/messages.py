@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ctx_core.messages import Message, ToolCall, as_tool_call
-from ctx_core.rehydrate.archive import Turn
+from ctx_core.rehydrate.turns import Turn, as_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +26,7 @@ def to_message(message: ChatMessage) -> Message:
         tool_calls=tuple(known.values()),
         tool_call_id=message.additional_kwargs.get("tool_call_id"),
         name=message.additional_kwargs.get("name"),
+        created_at=as_time(message.additional_kwargs.get("created_at")),
         source=message,
     )
 

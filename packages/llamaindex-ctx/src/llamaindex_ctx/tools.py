@@ -25,7 +25,8 @@ def compress_tool(
     """Return `tool` with its text results compressed before the model sees them.
 
     Results inside an agent's run never pass through its memory, so this is where they are kept small. Images and other
-    blocks, raw output, errors' flags and return-direct stay as they are; what `retrieve_original` returns is left alone.
+    blocks, raw output and errors' flags stay as they are; what a return-direct tool answers the user with and what
+    `retrieve_original` returns are left alone.
 
     Args:
         tool: Any tool; a `FunctionTool` still gets its workflow context.
@@ -35,7 +36,7 @@ def compress_tool(
     adapted = adapt_to_async_tool(tool)
     if tool.metadata.get_name() == RETRIEVE_ORIGINAL:
         return adapted
-    shorten = _Shorten(optimizer or ContextOptimizer(), max_tokens)
+    shorten = _Shorten(optimizer or ContextOptimizer(), max_tokens, tool.metadata)
     return (
         _CompressedFunctionTool(tool, shorten) if isinstance(tool, FunctionTool) else _CompressedTool(adapted, shorten)
     )
@@ -67,11 +68,15 @@ def retrieve_original_tool(optimizer: ContextOptimizer) -> FunctionTool:
 class _Shorten:
     """Makes the texts of a tool's output shorter; whatever goes wrong, the output comes back."""
 
-    def __init__(self, optimizer: ContextOptimizer, max_tokens: int | None) -> None:
+    def __init__(self, optimizer: ContextOptimizer, max_tokens: int | None, metadata: ToolMetadata) -> None:
         self._optimizer = optimizer
         self._max_tokens = max_tokens
+        self._metadata = metadata
 
     def __call__(self, output: ToolOutput) -> ToolOutput:
+        if self._metadata.return_direct and not output.is_error:
+            # It goes to a person, not to the model; an error does not end the run and is read by the model.
+            return output
         try:
             results = {
                 at: self._optimizer.optimize(block.text, max_tokens=self._max_tokens)
