@@ -5,6 +5,7 @@ from llama_index.core.graph_stores import SimplePropertyGraphStore
 from llama_index.core.graph_stores.types import ChunkNode, EntityNode, Relation
 from llama_index.core.indices import PropertyGraphIndex
 from llama_index.core.llms import MockLLM
+from llama_index.core.schema import QueryBundle
 
 from ctx_core import RelationClass
 from ctx_core.errors import InvalidInput, NodeNotFound
@@ -172,3 +173,36 @@ def test_a_root_that_is_not_there_does_not_hide_the_others():
     store = a_store(Relation(label="CAUSES", source_id="a", target_id="b", properties={"rationale": "it leaks"}))
     found = ContextPGRetriever(store, roots=["gone", "a"]).retrieve("why?")
     assert ["it leaks" in item.node.get_content() for item in found] == [True]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "what did paul graham found?",
+        "What is Paul Graham's company?",
+        "Tell me about PAUL GRAHAM",
+        "who wrote “Paul Graham”?",
+        "What is Paul Graham’s company?",
+    ],
+)
+def test_a_name_is_found_whatever_its_case_its_possessive_and_its_quotes(query):
+    store = SimplePropertyGraphStore()
+    store.upsert_nodes([EntityNode(name="Paul Graham"), EntityNode(name="YC")])
+    store.upsert_relations([Relation(label="FOUNDED", source_id="Paul Graham", target_id="YC")])
+    (found,) = ContextPGRetriever(store).retrieve_from_graph(QueryBundle(query))
+    assert found.node.metadata["root_node_id"] == "Paul Graham"
+
+
+@pytest.mark.parametrize("root", ["", "  ", "nowhere"])
+def test_a_root_that_cannot_be_read_is_skipped(root):
+    store = SimplePropertyGraphStore()
+    store.upsert_nodes([EntityNode(name="a")])
+    found = ContextPGRetriever(store, roots=[root, "a"]).retrieve_from_graph(QueryBundle("why?"))
+    assert [node.node.metadata["root_node_id"] for node in found] == ["a"]
+
+
+def test_a_name_that_ends_like_a_possessive_is_found_too():
+    store = SimplePropertyGraphStore()
+    store.upsert_nodes([EntityNode(name="Miller's")])
+    (found,) = ContextPGRetriever(store).retrieve_from_graph(QueryBundle("Is miller's open?"))
+    assert found.node.metadata["root_node_id"] == "Miller's"

@@ -146,3 +146,8 @@ def test_any_embedding_model_can_serve_an_archive():
     archive.append("user-1", [{"role": "user", "content": "hello there"}])
     archive.flush()
     assert archive.search("user-1", "hello")[0].cosine == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("root", ["nowhere", "", " ", lambda _: None, lambda _: "nowhere"])
+def test_a_root_that_is_not_there_gives_nothing(root):
+    assert GraphContextRetriever(ContextKernel.open("memory://"), root).retrieve("why?") == []

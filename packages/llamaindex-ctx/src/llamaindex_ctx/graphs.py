@@ -11,7 +11,7 @@ from llama_index.core.graph_stores.types import ChunkNode, LabelledNode, Propert
 from llama_index.core.indices.property_graph.sub_retrievers.base import BasePGRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from ctx_core.errors import InvalidInput, NodeNotFound
+from ctx_core.errors import InvalidBundle, InvalidInput, NodeNotFound
 from ctx_core.graph.model import Bundle, Node, Relation, RelationClass
 from ctx_core.graph.render import render
 from ctx_core.kernel.reading_order import is_explanatory
@@ -38,6 +38,10 @@ _CHECKED: Final = ("semantic_class", "sequence", "valid_from", "valid_until")
 _NO_LABEL: Final = "RELATES_TO"
 _TITLE_LENGTH: Final = 80
 _MOST_NODES: Final = 2_000
+# Words of a name that a query may hold.
+_LONGEST_NAME: Final = 4
+_AROUND: Final = "\"'`.,;:!?()[]{}<>“”„‘’«»‹›"
+_POSSESSIVE: Final = ("'s", "’s")
 
 
 def bundle_from_property_graph(
@@ -172,7 +176,7 @@ class ContextPGRetriever(BasePGRetriever):
         for root in self._roots or self._mentioned(query_bundle.query_str):
             try:
                 bundle = bundle_from_property_graph(self._graph_store, root, depth=self._depth, classes=self._classes)
-            except NodeNotFound as error:
+            except (NodeNotFound, InvalidBundle, InvalidInput) as error:
                 degraded(f"reading the graph around {root!r}", error)
                 continue
             view = render(bundle, max_tokens=self._max_tokens)
@@ -189,11 +193,37 @@ class ContextPGRetriever(BasePGRetriever):
         return await asyncio.to_thread(self.retrieve_from_graph, query_bundle)
 
     def _mentioned(self, query: str) -> list[str]:
-        words = [word.strip("\"'.,;:!?()[]") for word in query.split()]
-        candidates = {" ".join(words[at : at + size]) for size in (1, 2, 3) for at in range(len(words) - size + 1)}
-        return sorted(
-            node.id for node in self._graph_store.get(ids=sorted(candidates)) if not isinstance(node, ChunkNode)
-        )
+        """Return the nodes that the query names, whatever its case, possessives and quotes."""
+        written = [word.strip(_AROUND) for word in query.split()]
+        phrases = {
+            # A name may end in a possessive itself.
+            " ".join(words[at : at + size])
+            for words in (written, [_bare(word) for word in written])
+            for size in range(1, _LONGEST_NAME + 1)
+            for at in range(len(words) - size + 1)
+        }
+        named = {phrase.casefold() for phrase in phrases if phrase}
+        nodes = getattr(getattr(self._graph_store, "graph", None), "nodes", None)
+        if isinstance(nodes, dict):
+            found = [node for node in nodes.values() if _plain_name(node.id) in named]
+        else:
+            # A database looks ids up as they are written: the usual ways to write a name are asked for.
+            spelled = {way for phrase in phrases if phrase for way in _spellings(phrase)}
+            found = self._graph_store.get(ids=sorted(spelled))
+        return sorted({node.id for node in found if not isinstance(node, ChunkNode) and node.id.strip()})
+
+
+def _bare(word: str) -> str:
+    """Return a word without a possessive ending."""
+    return next((word[: -len(ending)] for ending in _POSSESSIVE if word.lower().endswith(ending)), word)
+
+
+def _plain_name(name: str) -> str:
+    return " ".join(word.strip(_AROUND) for word in name.split()).casefold()
+
+
+def _spellings(phrase: str) -> set[str]:
+    return {phrase, phrase.lower(), phrase.upper(), phrase.title(), phrase.capitalize()}
 
 
 def _triplets(

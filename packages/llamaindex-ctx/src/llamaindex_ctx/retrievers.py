@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, TextNode
 
+from ctx_core.errors import NodeNotFound
+from ctx_core.telemetry import degraded
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
@@ -26,7 +29,7 @@ class GraphContextRetriever(BaseRetriever):
 
     Args:
         kernel: Holds the graph.
-        root: Id of the root, or a function from the query to one.
+        root: Id of the root, or a function from the query to one, or to None; a root that is not there gives nothing, with a log entry.
         max_tokens: The most tokens of all text together.
         by: `tier` gives one node a tier, `fact` one node a rendered fact.
         direction: Which way relations are followed; see `ContextKernel.get_context`.
@@ -36,7 +39,7 @@ class GraphContextRetriever(BaseRetriever):
     def __init__(
         self,
         kernel: ContextKernel,
-        root: str | Callable[[str], str],
+        root: str | Callable[[str], str | None],
         *,
         max_tokens: int = 1000,
         by: Literal["tier", "fact"] = "tier",
@@ -54,7 +57,16 @@ class GraphContextRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         root = self._root(query_bundle.query_str) if callable(self._root) else self._root
-        view = self._kernel.get_context(root, max_tokens=self._max_tokens, direction=self._direction, as_of=self._as_of)
+        if not root or not root.strip():
+            degraded("reading the graph", NodeNotFound("the query names no root"))
+            return []
+        try:
+            view = self._kernel.get_context(
+                root, max_tokens=self._max_tokens, direction=self._direction, as_of=self._as_of
+            )
+        except NodeNotFound as error:
+            degraded(f"reading the graph around {root!r}", error)
+            return []
         return _tiers(view) if self._by == "tier" else _facts(view)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
