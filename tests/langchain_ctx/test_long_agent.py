@@ -51,9 +51,9 @@ def test_it_goes_on_the_same_from_its_checkpoint(bench, outputs, run):
     assert [bench.flat(prompt) for prompt in again.prompts] == [bench.flat(prompt) for prompt in run.prompts]
 
 
-def test_the_alternatives_lose_more_and_send_more(bench, outputs, run):
+def test_the_alternatives_lose_more_for_about_as_many_tokens(bench, outputs, run):
     ours = sum(map(bench.tokens_of, run.prompts))
     for name in ("SummarizationMiddleware", "ContextEditingMiddleware"):
         other = bench.run_agent(outputs, bench.SYSTEMS[name])
         assert bench.reachable(outputs, other)[1] < 0.5
-        assert sum(map(bench.tokens_of, other.prompts)) > ours
+        assert sum(map(bench.tokens_of, other.prompts)) > 0.8 * ours

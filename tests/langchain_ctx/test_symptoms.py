@@ -139,7 +139,7 @@ def test_without_a_user_message_in_reach_the_history_is_thrown_away():
 def test_a_failing_step_puts_its_error_text_into_the_history(monkeypatch):
     box = engine()
     chat = [HumanMessage("task"), *tool_loop(20)]
-    monkeypatch.setattr(box.evictor, "evict", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("ctx_core.engine.preparation.compose_prompt", lambda *_, **__: 1 / 0)
     out = ContextRunnable(engine=box, max_tokens=400).invoke(chat)
     assert [message.text for message in out] == [message.text for message in chat]
 
@@ -208,8 +208,8 @@ SHAPES = [
 @pytest.mark.parametrize("content", SHAPES, ids=["mixed", "strings", "none", "image", "empty"])
 def test_content_that_is_a_list_raises(content, log):
     chat = [HumanMessage(content), AIMessage(content), HumanMessage(content), calls(("c", "f", {})), ToolMessage(content or log, tool_call_id="c")]  # fmt: skip
-    assert prepare(chat, 4000)[:4] == chat[:4]
-    assert ContextNode(engine(), max_tokens=4000)({"messages": chat})["llm_input_messages"]
+    assert prepare(chat, 16_000)[:4] == chat[:4]
+    assert ContextNode(engine(), max_tokens=16_000)({"messages": chat})["llm_input_messages"]
     model = FakeChatModel(script=[AIMessage("ok")])
     create_agent(model, [], middleware=[ContextMiddleware(engine(), max_tokens=4000)]).invoke(
         {"messages": chat}, CONFIG

@@ -73,7 +73,7 @@ MIXED = st.lists(PIECES, min_size=2, max_size=4).flatmap(
     lambda parts: st.sampled_from(["\n", "\n\n", "\n```json\n", "\n```\n"]).map(lambda joint: joint.join(parts))
 )
 # In CI every law is tried on at least 2,000 texts.
-law = settings(max_examples=2_000 if os.environ.get("CI") else 50)
+law = settings(max_examples=2_000 if os.environ.get("CTX_LONG") else 150 if os.environ.get("CI") else 50)
 
 TEXTS = PIECES | MIXED
 BUDGETS = st.none() | st.integers(MIN_BUDGET, 64) | st.integers(MIN_BUDGET, 2_000)

@@ -132,7 +132,10 @@ class _Scorer:
         count = len(index)
         bm25 = index.words
         self._cosines = index.vectors.cosines(vector) if vector is not None and index.vectors is not None else None
-        words = View(bm25.scores(query.terms))
+        scores = bm25.scores(query.terms)
+        if self._cosines:
+            self._cosines = _with_words_for_missing(self._cosines, scores)
+        words = View(scores)
         near = View(covered([(bm25.weight(t), bm25.holding(t)) for t in query.terms], count, _REACH))
         self._own = [(weights.words, words)]
         # A word that one of `count` turns holds stands out by the square root of `count`. What says nothing about the question
@@ -216,6 +219,17 @@ class _Scorer:
         weights = {term: self._index.words.weight(term) for term in clause}
         held = sum(weight for term, weight in weights.items() if term in terms)
         return held / (sum(weights.values()) or 1.0)
+
+
+def _with_words_for_missing(cosines: list[float], scores: Sequence[float]) -> list[float]:
+    """Return cosines with a guess for turns that have no vector yet: as near as their words are, beside the best of either.
+
+    A missing vector is all zeros, and a cosine of 0 would put such a turn behind every other one.
+    """
+    best, most = max(cosines), max(scores, default=0.0)
+    if all(cosines) or best <= 0 or not most:
+        return cosines
+    return [cosine or best * score / most for cosine, score in zip(cosines, scores, strict=True)]
 
 
 def _period_shares(index: TurnIndex, query: Query, now: datetime, session_id: str | None) -> Callable[[int], float]:

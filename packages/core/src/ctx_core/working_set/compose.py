@@ -43,7 +43,7 @@ def compose_prompt(record: Record, plan: Plan, *, is_archived: bool) -> Composed
     left = tuple(at for at in range(plan.start) if at not in record.pinned and at not in plan.kept)
     outdated = record.outdated(len(record.given))
     count = record.carried_count + len(left)
-    summary = write_digest(plan.digest, outdated, count=count, is_archived=is_archived) if plan.has_left else ""
+    summary = write_digest(plan.digest, outdated, count=count, is_archived=is_archived) if count else ""
     behind = {note.behind: note.chosen for note in plan.notes}
     messages = {
         at: attach(write_note(behind[at], outdated), record.shown[at], before=False)

@@ -105,7 +105,9 @@ def _join_similar(groups: Sequence[tuple[tuple[str, ...], list[int]]]) -> list[l
             joined.append(members)
             continue
         head, middle, tail = mask[:third], mask[third : 2 * third], mask[2 * third :]
-        keys = ((size, head, middle), (size, 0, middle, tail), (size, head, 0, tail))
+        # Lines with blank ones below them have a part more, and only join their like.
+        shape = size, mask[-1] if mask[-1][:1] == "\n" else ""
+        keys = ((shape, head, middle), (shape, 0, middle, tail), (shape, head, 0, tail))
         place = next((home[key] for key in keys if key in home), len(joined))
         if place == len(joined):
             joined.append([])
