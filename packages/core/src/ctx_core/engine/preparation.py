@@ -159,16 +159,16 @@ class Preparation:
 
     def _choose(self) -> None:
         """Choose what stands as it is, what is told of the rest, and what this step needs; what leaves is archived first."""
-        limit = self._message_limit
-        composed, plan = self._compose(self._room())
-        while self._tokens(composed.messages) > self._room() and limit > MIN_BUDGET:
+        limit, room = self._message_limit, self._room()
+        composed, plan = self._compose(room)
+        while self._tokens(composed.messages) > room and limit > MIN_BUDGET:
             # What may not leave, such as the results of many calls at once, is too long together: each gets half as much.
             limit = max(limit // 2, MIN_BUDGET)
             self._optimize(limit)
-            composed, plan = self._compose(self._room())
+            composed, plan = self._compose(room)
         self._archive(composed.left)
-        if (taken := self._tokens(composed.messages)) > self._room():
-            self.warnings.append(_reason(taken, self._room()))
+        if (taken := self._tokens(composed.messages)) > room:
+            self.warnings.append(_reason(taken, room))
         self.messages, self.plan = composed.messages, plan
         for at in composed.left:
             self.rows[at].archived = True

@@ -68,11 +68,9 @@ class Usage:
     arguments: set[frozenset[str]] = field(default_factory=set[frozenset[str]])
     values: set[str] = field(default_factory=set[str])
 
-    def add(self, message: Message) -> None:
-        """Take in the calls of a message, and the names of an answer."""
-        if message.role != "assistant":
-            return
-        self.values.update(find_names(message.text))
+    def add(self, message: Message, *, names: Iterable[str]) -> None:
+        """Take in the calls of an answer, and the names in it."""
+        self.values.update(names)
         for call in message.tool_calls:
             for key, value in _arguments(call.arguments):
                 self.arguments.add(topic_words(key))

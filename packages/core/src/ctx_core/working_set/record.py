@@ -60,6 +60,7 @@ class Record:
         self.carried_count = carried_count
         self._carried = carried
         self._tools = list(tools)
+        self._pieces: dict[int, tuple[Piece, ...]] = {}
         self._usage, self._usage_read = Usage(), 0
         self._latest: dict[tuple[str, ...], Piece] = {}
         self._outdated: dict[Place, str] = {}
@@ -175,6 +176,11 @@ class Record:
 
     def pieces_at(self, at: int) -> tuple[Piece, ...]:
         """Return the pieces of one message."""
+        if at not in self._pieces:
+            self._pieces[at] = self._read_pieces(at)
+        return self._pieces[at]
+
+    def _read_pieces(self, at: int) -> tuple[Piece, ...]:
         call = self._calls.get(at)
         message = self.given[at]
         key = message.role, message.text, message.tool_calls, call
@@ -215,8 +221,9 @@ class Record:
             self._usage, self._usage_read = Usage(), 0
         if not self._usage_read:
             self._usage.add_tools(self._tools)
-        for message in self.given[self._usage_read : step]:
-            self._usage.add(message)
+        for at in range(self._usage_read, step):
+            if self.given[at].role == "assistant":
+                self._usage.add(self.given[at], names=(name for each in self.pieces_at(at) for name in each.fact.names))
         self._usage_read = step
         return self._usage
 
