@@ -61,7 +61,9 @@ def test_a_prompt_that_is_larger_than_the_limit_to_begin_with_degrades_and_does_
 def test_metadata_larger_than_the_budget_degrades_and_does_not_raise():
     node = TextNode(text="ERROR disk full. " + "Nothing else happened. " * 200, metadata={"note": "x y z " * 300})
     (out,) = ContextPostprocessor(max_tokens=100).postprocess_nodes([NodeWithScore(node=node, score=1.0)])
-    assert COUNTER.count(out.node.get_content(metadata_mode=MetadataMode.NONE)) <= 32
+    shown = out.node.get_content(metadata_mode=MetadataMode.LLM)
+    assert COUNTER.count(shown) <= 100
+    assert "ERROR disk full." in shown
 
 
 def test_every_fact_that_is_shown_is_one_of_the_graph_and_names_where_it_comes_from():
