@@ -72,11 +72,10 @@ def test_every_relation_that_is_shown_names_both_its_ends(bundle, budget):
     shown = render(bundle, max_tokens=budget)
     relations = {relation.relation_id: relation for relation in bundle.relations}
     for section in shown.sections:
-        if section.kind == "relation" and " -> " in section.text:
-            assert {
-                relations[section.relation_id].source_node_id,
-                relations[section.relation_id].target_node_id,
-            } <= shown.named
+        relation = relations.get(section.relation_id)
+        # A step may be its bare reason, which may hold an arrow of its own.
+        if relation is not None and " -> " in section.text and " -> " not in (relation.rationale or ""):
+            assert {relation.source_node_id, relation.target_node_id} <= shown.named
 
 
 @given(bundles(), BUDGETS)
