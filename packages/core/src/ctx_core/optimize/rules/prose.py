@@ -16,7 +16,8 @@ _LOOKED_AT: Final = 2_000
 _MARKDOWN: Final = re.compile(
     r"(?:\A|\n\n)#{1,6} .+\n(?:\n|[^#\n])|^\[[^\]]+\]: \S|^```|\[[^\]\n]+\]\([^)\n]+\)", re.MULTILINE
 )
-_RST: Final = re.compile(r"^\.\. [\w-]+::|^\S.*\n[=~^\"-]{4,}$\n(?:.*\n)*?.*::$|(?:^|\s):\w+:`", re.MULTILINE)
+_RST: Final = re.compile(r"^\.\. [\w-]+::|(?:^|\s):\w+:`", re.MULTILINE)
+_RST_HEADING: Final = re.compile(r"^\S.*\n[=~^\"-]{4,}$", re.MULTILINE)
 # Marks that belong to words, in scripts whose letters alone are not the whole of a word.
 _MARKS: Final = re.compile(r"[\u0900-\u0dff\u0e31-\u0e4e\u3000-\u303f\uff00-\uffef،؛؟۔](?<!\w)")
 # Signs without which the slower patterns need not look.
@@ -36,7 +37,7 @@ def prose(sample: Sample) -> Detection | None:
     share = (sum(map(str.isalpha, head)) + sum(map(str.isspace, head)) + marks) / len(head)
     if "```" not in head and sum(map(_is_code, sample.lines)) > 0.35 * len(sample.lines):
         return _of(None, 0.5)
-    if share >= 0.6 and _holds(head, _RST_SIGNS) and _RST.search(head):
+    if share >= 0.6 and _holds(head, _RST_SIGNS) and _is_rst(head):
         return _of("rst", 0.8)
     if share >= 0.6 and _holds(sample.head, _MARKDOWN_SIGNS) and _MARKDOWN.search(sample.head):
         return _of("markdown", 0.9)
@@ -44,6 +45,14 @@ def prose(sample: Sample) -> Detection | None:
     if share >= 0.85 or (share >= 0.7 and _SENTENCE.search(head)) or is_list:
         return _of(None, 0.8)
     return _of(None, 0.5) if share >= 0.7 else None
+
+
+def _is_rst(head: str) -> bool:
+    """Return True for a directive, a role, or an underlined heading with a literal block after it."""
+    if _RST.search(head):
+        return True
+    heading = _RST_HEADING.search(head)
+    return heading is not None and any(line.endswith("::") for line in head[heading.end() :].split("\n"))
 
 
 def _is_code(line: str) -> bool:
