@@ -27,7 +27,7 @@ from ctx_core.rehydrate.archive import Archive
 from ctx_core.rehydrate.evict import Evictor
 from ctx_core.rehydrate.rehydrator import Rehydrator, RehydratorConfig
 from ctx_core.tokens import RememberingCounter, TokenCounter, encoding_for_model
-from ctx_core.working_set import FactCache, Plan, WindowShares
+from ctx_core.working_set import WindowShares, WorkingSetMemory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,8 +103,7 @@ class ContextEngine:
         self.rehydrator = Rehydrator(self.archive, config=rehydration, counter=self.counter)
         self.shares = shares or Shares()
         self.strict = strict
-        self.facts: FactCache = RecentCache(_REMEMBERED)
-        self.plans: RecentCache[str, Plan] = RecentCache(_REMEMBERED)
+        self.memory = WorkingSetMemory()
         self._remembered: RecentCache[tuple[str, str, int], CompressResult] = RecentCache(_REMEMBERED)
         self._lock = Lock()
 

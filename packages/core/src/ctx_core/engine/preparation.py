@@ -180,7 +180,7 @@ class Preparation:
         composed, plan, less = Composed(messages=self.messages, left=(), summary=""), Plan(), 0
         for _ in range(_PLANNING_ROUNDS):
             usable = (room - less - _padded(pinned)) // _ROOM_GRAIN * _ROOM_GRAIN
-            plan = Planner(record, room=max(usable, 0), shares=engine.shares.window, plans=engine.plans).plan()
+            plan = Planner(record, room=max(usable, 0), shares=engine.shares.window).plan()
             composed = compose_prompt(record, plan, is_archived=self.request.user_id is not None)
             over = self._tokens(composed.messages) - room
             if over <= 0 or not plan.chosen:
@@ -196,7 +196,7 @@ class Preparation:
             [message or empty for message, _ in lifted],
             [(without_notes(without_working_set(row.message))[0] or empty) for row in self.rows],
             counter=self.engine.counter,
-            cache=self.engine.facts,
+            memory=self.engine.memory,
             tools=self.request.tools,
             carried=notes.lines,
             carried_count=notes.count,

@@ -8,16 +8,17 @@ newest messages ─ need ────┘
 """
 
 from ctx_core.working_set.compose import Composed, compose_prompt, without_working_set
+from ctx_core.working_set.memory import WorkingSetMemory
 from ctx_core.working_set.planner import Plan, Planner, WindowShares
-from ctx_core.working_set.record import FactCache, Record
+from ctx_core.working_set.record import Record
 
 __all__ = [
     "Composed",
-    "FactCache",
     "Plan",
     "Planner",
     "Record",
     "WindowShares",
+    "WorkingSetMemory",
     "compose_prompt",
     "without_working_set",
 ]

@@ -41,7 +41,7 @@ def compose_prompt(record: Record, plan: Plan, *, is_archived: bool) -> Composed
     """
     shown = [at for at in range(len(record.shown)) if at in record.pinned or at in plan.kept or at >= plan.start]
     left = tuple(at for at in range(plan.start) if at not in record.pinned and at not in plan.kept)
-    outdated = record.outdated(len(record.given))
+    outdated = record.reading(len(record.given)).outdated
     count = record.carried_count + len(left)
     summary = write_digest(plan.digest, outdated, count=count, is_archived=is_archived) if count else ""
     behind = {note.behind: note.chosen for note in plan.notes}

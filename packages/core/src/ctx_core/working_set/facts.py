@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ctx_core.tokens import estimate
@@ -52,8 +53,10 @@ class Fact:
         entity: What the fact is about, as far as its message says: two facts of one entity and key are two states of one thing.
         is_identity: Whether it names its object, so that other facts of the object cannot be read without it.
         names: The names in it.
-        words: Words of the value, for sentences.
+        words: Words of the text.
         topics: Words of key and label, for fields.
+        weight: How surely a field's value is a name; see `name_weight`.
+        wording: The words of a sentence without its numbers.
         tokens: About how many tokens it takes where it is shown.
     """
 
@@ -66,12 +69,9 @@ class Fact:
     names: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
     topics: frozenset[str] = frozenset()
+    weight: float = 0.0
+    wording: frozenset[str] = frozenset()
     tokens: int = 0
-
-    @property
-    def form(self) -> frozenset[str]:
-        """The words of a sentence without its numbers."""
-        return frozenset(word for word in self.words if not word.isdigit())
 
     @property
     def is_field(self) -> bool:
@@ -114,17 +114,19 @@ def _fields(document: Any, call: ToolCall | None) -> Iterator[Fact]:
         entity = (*(root or about), *path[:-1], *(named or path[-1:]))
         label = _label_of(path, own)
         for key, value in own:
-            topics = topic_words(f"{label} {key}")
+            quoted = value[:_LONGEST]
             yield Fact(
-                text=value[:_LONGEST],
+                text=quoted,
                 key=key or "value",
                 label=label,
                 group=group,
                 entity=(*entity, key),
                 is_identity=key in identities,
-                names=tuple(find_names(value)) or ((value,) if name_weight(value) else ()),
-                topics=topics,
-                tokens=estimate(value[:_LONGEST]) + 2,
+                names=tuple(find_names(quoted)) or ((quoted,) if name_weight(quoted) else ()),
+                words=split_words(quoted),
+                topics=topic_words(f"{label} {key}"),
+                weight=name_weight(quoted),
+                tokens=estimate(quoted) + 2,
             )
 
 
@@ -135,6 +137,7 @@ def _label_of(path: Path, own: Sequence[tuple[str, str]]) -> str:
     return path[-1] if path else ""
 
 
+@lru_cache(maxsize=4096)
 def topic_words(name: str) -> frozenset[str]:
     """Return the words of a field's name in the singular, so that `payment_methods` serves an argument `payment_method`."""
     return frozenset(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in split_words(name))
@@ -214,7 +217,16 @@ def _cut_long(sentence: str) -> Iterator[str]:
 
 def _text_fact(quoted: str, group: int) -> Fact:
     names = tuple(dict.fromkeys(find_names(quoted)))
-    return Fact(text=quoted, group=group, names=names, words=split_words(quoted), tokens=estimate(quoted) + 1)
+    words = split_words(quoted)
+    numbers = frozenset(filter(str.isdigit, words))
+    return Fact(
+        text=quoted,
+        group=group,
+        names=names,
+        words=words,
+        wording=words - numbers if numbers else words,
+        tokens=estimate(quoted) + 1,
+    )
 
 
 def _call_facts(call: ToolCall, group: int) -> Iterator[Fact]:
@@ -228,6 +240,7 @@ def _call_facts(call: ToolCall, group: int) -> Iterator[Fact]:
     yield _text_fact(text[:_LONGEST], group)
 
 
+@lru_cache(maxsize=512)
 def spell_call(call: ToolCall) -> str:
     """Return a call as `name(key=value, …)`; nested arguments stay JSON."""
     try:

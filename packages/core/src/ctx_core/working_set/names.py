@@ -67,12 +67,20 @@ def _number_weight(text: str) -> float:
 def _is_composed(text: str) -> bool:
     if any(mark in text[1:-1] for mark in "_./@#"):
         return True
+    if text[1:].islower() or text.isupper():
+        return False
     return any(one.islower() and two.isupper() for one, two in pairwise(text))
 
 
 def find_tokens(text: str) -> list[str]:
     """Return the words and names of `text` in order, without the punctuation around them."""
     return [token for found in _TOKEN.findall(text) if (token := found.strip(_EDGES))]
+
+
+@lru_cache(maxsize=512)
+def token_set(text: str) -> frozenset[str]:
+    """Return the words and names of `text`; remembered, since the messages of a window are asked for at every step."""
+    return frozenset(find_tokens(text))
 
 
 def find_names(text: str) -> list[str]:
@@ -82,11 +90,15 @@ def find_names(text: str) -> list[str]:
 
 def split_words(text: str) -> frozenset[str]:
     """Return the words of `text` in lower case; `payment_id` and `paymentId` are both `payment`, `id`."""
-    return frozenset(word.lower() for run in _WORD.findall(text) for word in _split_camel(run))
+    words: set[str] = set()
+    for run in _WORD.findall(text):
+        if run.isupper() or run[1:].islower() or not run.isalpha():
+            words.add(run.lower())
+        else:
+            words.update(map(str.lower, _split_camel(run)))
+    return frozenset(words)
 
 
 def _split_camel(run: str) -> list[str]:
-    if run.islower() or run.isupper() or not run.isalpha():
-        return [run]
     cuts = [at for at in range(1, len(run)) if run[at].isupper() and run[at - 1].islower()]
     return [run[start:end] for start, end in zip([0, *cuts], [*cuts, len(run)], strict=True)]

@@ -107,7 +107,6 @@ def _arguments(text: str) -> list[tuple[str, str]]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
     """What one step asks for.
 
@@ -118,10 +117,13 @@ class Need:
         length: Messages so far, by which recency is measured.
     """
 
-    words: frozenset[str]
-    names: frozenset[str]
-    usage: Usage
-    length: int
+    def __init__(self, *, words: frozenset[str], names: frozenset[str], usage: Usage, length: int) -> None:
+        self.words = words
+        self.names = names
+        self.usage = usage
+        self.length = length
+        self._endings = tuple(filter(str.isdigit, names))
+        self._serving: dict[frozenset[str], bool] = {}
 
     @classmethod
     def of(cls, messages: Sequence[Message], usage: Usage, *, length: int) -> Need:
@@ -130,7 +132,7 @@ class Need:
         texts = [
             text for message in recent for text in (message.text, *(call.arguments for call in message.tool_calls))
         ]
-        words = frozenset().union(*map(split_words, texts)) if texts else frozenset[str]()
+        words = frozenset[str]().union(*map(split_words, texts))
         names = {name for text in texts for name in find_names(text)}
         parts = {word for word in words if word.isdigit() and len(word) >= _SHORTEST_PART}
         return cls(words=words, names=frozenset(names | parts), usage=usage, length=max(length, 1))
@@ -138,26 +140,35 @@ class Need:
     def mentions(self, fact: Fact) -> bool:
         """Return True if the newest messages name the value of a field, in whole or by its last digits."""
         text = fact.text
-        if text in self.names or (" " in text and split_words(text) <= self.words):
+        if text in self.names:
             return True
-        if not text.isalpha() and text[-_SHORTEST_PART:].isdigit():
-            return any(text.endswith(name) for name in self.names if name.isdigit())
-        return text.lower() in self.words and len(text) > _SHORTEST_PART
+        if " " in text:
+            return fact.words <= self.words
+        if text.isalpha():
+            return len(text) > _SHORTEST_PART and text.lower() in self.words
+        return text[-_SHORTEST_PART:].isdigit() and text.endswith(self._endings)
+
+    def is_argument(self, topics: frozenset[str]) -> bool:
+        """Return True if a call has a parameter of the name that these are the words of."""
+        serves = self._serving.get(topics)
+        if serves is None:
+            serves = any(argument <= topics for argument in self.usage.arguments if argument)
+            self._serving[topics] = serves
+        return serves
 
     def value_of_field(self, fact: Fact, source: int, *, is_linked: bool, is_recurring: bool) -> tuple[float, Reason]:
         """Return how much a field serves, and the strongest reason."""
         signs: list[tuple[float, Reason]] = [(WEIGHTS.recency * (source + 1) / self.length, "recent")]
-        if any(argument <= fact.topics for argument in self.usage.arguments if argument):
+        if self.is_argument(fact.topics):
             signs.append((WEIGHTS.argument, "argument"))
-        form = name_weight(fact.text)
         if is_linked:
-            linked = WEIGHTS.linked * (1 + form) / 2
+            linked = WEIGHTS.linked * (1 + fact.weight) / 2
             signs.append((linked, "mentioned" if self.mentions(fact) else "same object"))
         if is_recurring:
-            signs.append((WEIGHTS.recurring * form, "in several results"))
+            signs.append((WEIGHTS.recurring * fact.weight, "in several results"))
         if fact.text in self.usage.values:
             signs.append((WEIGHTS.used, "used before"))
-        return WEIGHTS.base + WEIGHTS.name * form + sum(value for value, _ in signs), max(signs)[1]
+        return WEIGHTS.base + WEIGHTS.name * fact.weight + sum(value for value, _ in signs), max(signs)[1]
 
     def value_of_text(
         self, fact: Fact, source: int, *, is_user: bool, new_names: Sequence[str], alike: int
@@ -176,5 +187,5 @@ class Need:
             (WEIGHTS.overlap * len(fact.words & self.words) / (len(fact.words) + 1), "mentioned"),
             (WEIGHTS.by_user * is_user, "said by the user"),
         ]
-        value = sum(value for value, _ in named) + (WEIGHTS.base + sum(value for value, _ in worded)) / alike
+        value = sum(value for value, _ in named) + (WEIGHTS.base + sum(value for value, _ in worded)) / max(alike, 1)
         return value, max(named + worded)[1]

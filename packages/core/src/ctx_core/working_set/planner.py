@@ -22,7 +22,6 @@ from ctx_core.working_set.text import render_pieces
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ctx_core.cache import RecentCache
     from ctx_core.working_set.need import Need
     from ctx_core.working_set.record import Record
     from ctx_core.working_set.selection import Piece
@@ -111,14 +110,14 @@ class Planner:
         record: The conversation: what it holds, what it costs, and the pieces it is made of.
         room: Tokens for all but the pinned messages.
         shares: How the room is shared.
-        plans: Plans made before, by the hash of the conversation up to their step; new ones are added.
     """
 
-    def __init__(self, record: Record, *, room: int, shares: WindowShares, plans: RecentCache[str, Plan]) -> None:
+    def __init__(self, record: Record, *, room: int, shares: WindowShares) -> None:
         self.record = record
         self.room = room
         self.shares = shares
-        self._plans = plans
+        self._plans = record.memory.plans
+        self._made_for = f"{room}:{shares}:{record.tools_key}"
 
     def plan(self) -> Plan:
         """Return the plan of the coming step.
@@ -145,7 +144,7 @@ class Planner:
         return self._with_part(plan, (), carried) if carried else plan
 
     def _key(self, step: int) -> str:
-        return f"{self.record.hashes[step]}:{self.room}:{self.shares}:{self.record.tools_key}"
+        return f"{self.record.hashes[step]}:{self._made_for}"
 
     def _make_room(self, plan: Plan, step: int) -> Plan:
         """Return the plan with room for the messages of a step."""
@@ -229,9 +228,8 @@ class Planner:
         """Return the best pieces whose text takes at most `room` tokens."""
         if room < _LEAST_NOTE:
             return ()
-        chosen = choose_pieces(
-            pieces, need, visible, room, least_value=least, outdated=self.record.outdated(need.length)
-        )
+        reading = self.record.reading(need.length)
+        chosen = choose_pieces(pieces, need, visible, room, reading=reading, least_value=least)
         while chosen and self._cost_of(chosen) > room:
             # Sizes were estimated; what serves least makes way.
             keep = sorted(chosen, key=lambda each: -each.value)[: max(len(chosen) * 9 // 10, 0)]

@@ -6,22 +6,22 @@ from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from ctx_core.messages import Message, message_tokens
 from ctx_core.provider_rules import thinking_opener
 from ctx_core.rehydrate.pairs import groups_of, result_ids
 from ctx_core.working_set.facts import read_facts, spell_call
 from ctx_core.working_set.need import Need, Usage
-from ctx_core.working_set.selection import Chosen, Piece, Place
+from ctx_core.working_set.reading import Reading
+from ctx_core.working_set.selection import Chosen, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ctx_core.cache import RecentCache
     from ctx_core.messages import ToolCall
     from ctx_core.tokens import TokenCounter
-    from ctx_core.working_set.facts import Fact
+    from ctx_core.working_set.memory import WorkingSetMemory
 
 _SYSTEM: Final = ("system", "developer")
 _LOOK_BACK: Final = 8
@@ -35,7 +35,7 @@ class Record:
         given: The messages as they were given, oldest first; facts are read from these.
         shown: The same messages as they stand in the prompt, each on its own made shorter or not; these have a cost.
         counter: Counts tokens.
-        cache: Facts of messages that were read before.
+        memory: What was worked out for earlier calls.
         tools: Schemas of the tools that can be called.
         carried: Lines of digests that the host handed back among the messages.
         carried_count: How many messages those stand for.
@@ -47,7 +47,7 @@ class Record:
         shown: Sequence[Message],
         *,
         counter: TokenCounter,
-        cache: FactCache,
+        memory: WorkingSetMemory,
         tools: Iterable[Mapping[str, Any]] = (),
         carried: Sequence[str] = (),
         carried_count: int = 0,
@@ -56,15 +56,12 @@ class Record:
         self.shown = shown
         self.count = counter.count
         self.costs = [message_tokens(message, counter) for message in shown]
-        self._cache = cache
+        self.memory = memory
         self.carried_count = carried_count
         self._carried = carried
         self._tools = list(tools)
         self._pieces: dict[int, tuple[Piece, ...]] = {}
-        self._usage, self._usage_read = Usage(), 0
-        self._latest: dict[tuple[str, ...], Piece] = {}
-        self._outdated: dict[Place, str] = {}
-        self._states_read = 0
+        self._readings: dict[int, Reading] = {}
 
     # The order of things.
 
@@ -183,14 +180,16 @@ class Record:
     def _read_pieces(self, at: int) -> tuple[Piece, ...]:
         call = self._calls.get(at)
         message = self.given[at]
-        key = message.role, message.text, message.tool_calls, call
-        facts = self._cache.get(key)
-        if facts is None:
-            facts = self._cache.put(key, read_facts(message, call))
+        key = at, message.role, message.text, message.tool_calls, call
+        known = self.memory.pieces.get(key)
+        if known is not None:
+            return known
         tool = (call.name if call else message.name or "") if message.role == "tool" else ""
-        return tuple(
-            Piece(source=at, order=order, fact=fact, role=message.role, tool=tool) for order, fact in enumerate(facts)
+        pieces = tuple(
+            Piece(source=at, order=order, fact=fact, role=message.role, tool=tool)
+            for order, fact in enumerate(read_facts(message, call))
         )
+        return self.memory.pieces.put(key, pieces)
 
     def pieces_of(self, positions: Iterable[int]) -> list[Piece]:
         """Return the pieces of several messages."""
@@ -213,38 +212,29 @@ class Record:
     def need(self, step: int) -> Need:
         """Return what a step asks for."""
         recent = [message for message in self.given[max(step - _LOOK_BACK, 0) : step] if message.role not in _SYSTEM]
-        return Need.of(recent, self._usage_until(step), length=step)
+        return Need.of(recent, self.reading(step).usage, length=step)
 
-    def _usage_until(self, step: int) -> Usage:
-        """Return what calls used before a step. Steps are asked for in order, so each message is read once."""
-        if step < self._usage_read:
-            self._usage, self._usage_read = Usage(), 0
-        if not self._usage_read:
-            self._usage.add_tools(self._tools)
-        for at in range(self._usage_read, step):
-            if self.given[at].role == "assistant":
-                self._usage.add(self.given[at], names=(name for each in self.pieces_at(at) for name in each.fact.names))
-        self._usage_read = step
-        return self._usage
+    def reading(self, step: int) -> Reading:
+        """Return what the messages before a step have said; read on from the longest beginning that was read before."""
+        if step in self._readings:
+            return self._readings[step]
+        start, reading = self._longest_reading(step)
+        for at in range(start, step):
+            reading.add(self.given[at], self.pieces_at(at))
+        self._readings[step] = self.memory.readings.put(self._reading_key(step), reading)
+        return reading
 
-    def outdated(self, step: int) -> Mapping[Place, str]:
-        """Return the places of facts that a newer one has replaced before a step, with the newer value."""
-        if step < self._states_read:
-            self._latest, self._outdated, self._states_read = {}, {}, 0
-        for at in range(self._states_read, step):
-            for piece in self.pieces_at(at):
-                if not (entity := piece.fact.entity):
-                    continue
-                before = self._latest.get(entity)
-                if before is not None and before.source < at and before.fact.text != piece.fact.text:
-                    self._outdated[before.place] = piece.fact.text
-                self._latest[entity] = piece
-        self._states_read = step
-        return self._outdated
+    def _longest_reading(self, step: int) -> tuple[int, Reading]:
+        for at in range(step, 0, -1):
+            known = self._readings.get(at) or self.memory.readings.get(self._reading_key(at))
+            if known is not None:
+                return at, known.copy()
+        reading = Reading()
+        reading.usage.add_tools(self._tools)
+        return 0, reading
 
-
-FactCache: TypeAlias = "RecentCache[tuple[Any, ...], tuple[Fact, ...]]"
-"""Facts of messages by their content, so that a growing conversation is read once."""
+    def _reading_key(self, step: int) -> str:
+        return f"{self.hashes[step]}:{self.tools_key}"
 
 
 def _is_request(message: Message) -> bool:

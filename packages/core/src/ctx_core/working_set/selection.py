@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ctx_core.working_set.names import find_tokens
+from ctx_core.working_set.names import token_set
 from ctx_core.working_set.need import WEIGHTS
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ctx_core.working_set.facts import Fact
     from ctx_core.working_set.need import Need, Reason
+    from ctx_core.working_set.reading import Reading
 
 Place: TypeAlias = tuple[int, int]
 """Where a piece stands: the position of its message, and its place among the facts of that message."""
@@ -71,19 +72,25 @@ class Visible:
     """What the prompt shows already."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._text = ""
-        self._tokens: set[str] = set()
-        for text in texts:
-            self.add(text)
+        self._texts = [*texts]
 
     def add(self, text: str) -> None:
         """Take in a text that is shown."""
-        self._text += f"\n{text}"
-        self._tokens.update(find_tokens(text))
+        self._texts.append(text)
+        self.__dict__.pop("_text", None)
+        self.__dict__.pop("_tokens", None)
+
+    @cached_property
+    def _text(self) -> str:
+        return "\n".join(self._texts)
+
+    @cached_property
+    def _tokens(self) -> frozenset[str]:
+        return frozenset[str]().union(*map(token_set, self._texts))
 
     def has(self, value: str) -> bool:
         """Return True if a value is shown as it is."""
-        return value in self._tokens or (len(value) >= _WHOLE_VALUE and value in self._text)
+        return value in self._text if len(value) >= _WHOLE_VALUE else value in self._tokens
 
 
 def choose_pieces(
@@ -92,15 +99,15 @@ def choose_pieces(
     visible: Visible,
     room: int,
     *,
+    reading: Reading,
     least_value: float = 0.0,
-    outdated: Container[Place] = (),
 ) -> list[Chosen]:
     """Return the pieces that serve `need` best within `room` tokens, in the order of the conversation.
 
     Pieces are taken by value per token. A field brings the field that names its object; what is shown already or was chosen before
     is not repeated; a value that a newer one has replaced stays out.
     """
-    rated = _rate(pieces, need, visible, outdated, least_value)
+    rated = _rate(pieces, need, visible, reading, least_value)
     identities = {(piece.source, piece.fact.group): at for at, piece in enumerate(pieces) if piece.fact.is_identity}
     taken: dict[int, Chosen] = {}
     sources: set[int] = set()
@@ -147,38 +154,52 @@ def _is_shown(fact: Fact, shown: set[str]) -> bool:
 
 
 def _rate(
-    pieces: Sequence[Piece], need: Need, visible: Visible, outdated: Container[Place], least_value: float
+    pieces: Sequence[Piece], need: Need, visible: Visible, reading: Reading, least_value: float
 ) -> list[tuple[float, float, int, Reason]]:
     """Return value per token, value, number and reason of every piece that is not shown, best first."""
     linked = {(piece.source, piece.fact.group) for piece in pieces if piece.fact.is_field and need.mentions(piece.fact)}
-    sources_of = Counter(
-        text for text, _ in {(piece.fact.text, piece.source) for piece in pieces if piece.fact.is_field}
-    )
-    forms = Counter(piece.fact.form for piece in pieces if not piece.fact.is_field)
     rated: list[tuple[float, float, int, Reason]] = []
     for at, piece in enumerate(pieces):
-        fact = piece.fact
-        if piece.place in outdated:
+        if piece.place in reading.outdated:
             continue
-        if fact.is_field:
-            value, reason = need.value_of_field(
-                fact,
-                piece.source,
-                is_linked=(piece.source, fact.group) in linked,
-                is_recurring=sources_of[fact.text] > 1,
-            )
-            if visible.has(fact.text):
-                value *= WEIGHTS.shown_elsewhere
+        if piece.fact.is_field:
+            value, reason = _rate_field(piece, need, visible, reading, linked, least_value)
         else:
-            if visible.has(fact.text):
-                continue
-            new_names = [name for name in fact.names if not visible.has(name)]
-            alike = forms[fact.form]
-            value, reason = need.value_of_text(
-                fact, piece.source, is_user=piece.role == "user", new_names=new_names, alike=alike
-            )
+            value, reason = _rate_text(piece, need, visible, reading, least_value)
         if value >= least_value:
-            rated.append((value / fact.tokens, value, at, reason))
+            rated.append((value / piece.fact.tokens, value, at, reason))
     # What clearly serves comes before what may; within either, the most value for a token, and the newest.
     rated.sort(key=lambda each: (each[1] < CLEAR_VALUE, -each[0], -each[2]))
     return rated
+
+
+def _rate_field(
+    piece: Piece, need: Need, visible: Visible, reading: Reading, linked: Container[Place], least_value: float
+) -> tuple[float, Reason]:
+    fact = piece.fact
+    value, reason = need.value_of_field(
+        fact,
+        piece.source,
+        is_linked=(piece.source, fact.group) in linked,
+        is_recurring=fact.weight > 0 and reading.results[fact.text] > 1,
+    )
+    # Searching the prompt costs most, so it comes last.
+    if value >= least_value and visible.has(fact.text):
+        value *= WEIGHTS.shown_elsewhere
+    return value, reason
+
+
+def _rate_text(
+    piece: Piece, need: Need, visible: Visible, reading: Reading, least_value: float
+) -> tuple[float, Reason]:
+    fact = piece.fact
+    rate = partial(
+        need.value_of_text, fact, piece.source, is_user=piece.role == "user", alike=reading.wordings[fact.wording]
+    )
+    value, reason = rate(new_names=fact.names)
+    if value < least_value:
+        return value, reason
+    if visible.has(fact.text):
+        return -1.0, reason
+    new_names = [name for name in fact.names if not visible.has(name)]
+    return (value, reason) if len(new_names) == len(fact.names) else rate(new_names=new_names)
