@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ctx_core.rehydrate.turns import Turn
@@ -54,7 +53,7 @@ class Numbering:
             mark = hashlib.sha256(f"{self._previous} {digest}".encode()).hexdigest()[:32]
             self._times[mark] += 1
             nth = self._before.get(mark, 0) + self._times[mark]
-            placed = replace(turn, id=f"{_PLACED}{mark}" + (f"#{nth}" if nth > 1 else ""))
+            placed = turn.with_id(f"{_PLACED}{mark}" + (f"#{nth}" if nth > 1 else ""))
         if turn.role not in _NOT_SAID:
             self._previous = digest
         return placed

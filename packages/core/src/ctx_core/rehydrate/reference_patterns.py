@@ -158,6 +158,7 @@ def _decide(claims: list[Match], objections: list[Match]) -> Match | None:
     return None
 
 
+@lru_cache(maxsize=256)
 def find_reference(text: str) -> str | None:
     """Return the words by which `text` refers to an earlier conversation, or None if it does not."""
     return load_patterns().find(text)

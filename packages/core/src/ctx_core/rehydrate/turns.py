@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +40,7 @@ class Turn:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     session_id: str | None = None
+    _digest: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Normalise what hosts write in more than one way."""
@@ -62,9 +63,17 @@ class Turn:
         return text_of(self.content)
 
     def digest(self) -> str:
-        """Return a hash of everything said in the turn and of who said it when."""
-        said = turn_to_json(replace(self, id="-"))
-        return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()[:32]
+        """Return a hash of everything said in the turn and of who said it when; worked out once."""
+        if not self._digest:
+            said = json.dumps(turn_to_json(self) | {"id": "-"}, sort_keys=True, default=str)
+            object.__setattr__(self, "_digest", hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32])
+        return self._digest
+
+    def with_id(self, id_: str) -> Turn:
+        """Return the turn under another id."""
+        turn = replace(self, id=id_)
+        object.__setattr__(turn, "_digest", self._digest)
+        return turn
 
     @classmethod
     def of(cls, message: Message | Turn | Mapping[str, Any], *, session_id: str | None = None) -> Turn:

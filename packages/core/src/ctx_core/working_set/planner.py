@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.working_set.selection import Chosen, Visible, choose_pieces
+from ctx_core.working_set.selection import Chosen, Rater, Visible, choose_pieces
 from ctx_core.working_set.text import render_pieces
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ class Planner:
         if room < _LEAST_NOTE:
             return ()
         reading = self.record.reading(need.length)
-        chosen = choose_pieces(pieces, need, visible, room, reading=reading, least_value=least)
+        chosen = choose_pieces(pieces, Rater(need, visible, reading, least_value=least), room)
         while chosen and self._cost_of(chosen) > room:
             # Sizes were estimated; what serves least makes way.
             keep = sorted(chosen, key=lambda each: -each.value)[: max(len(chosen) * 9 // 10, 0)]

@@ -10,7 +10,7 @@ from ctx_core.working_set.names import token_set
 from ctx_core.working_set.need import WEIGHTS
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from ctx_core.working_set.facts import Fact
     from ctx_core.working_set.need import Need, Reason
@@ -93,46 +93,31 @@ class Visible:
         return value in self._text if len(value) >= _WHOLE_VALUE else value in self._tokens
 
 
-def choose_pieces(
-    pieces: Sequence[Piece],
-    need: Need,
-    visible: Visible,
-    room: int,
-    *,
-    reading: Reading,
-    least_value: float = 0.0,
-) -> list[Chosen]:
-    """Return the pieces that serve `need` best within `room` tokens, in the order of the conversation.
+def choose_pieces(pieces: Sequence[Piece], rater: Rater, room: int) -> list[Chosen]:
+    """Return the pieces that serve a step best within `room` tokens, in the order of the conversation.
 
     Pieces are taken by value per token. A field brings the field that names its object; what is shown already or was chosen before
-    is not repeated; a value that a newer one has replaced stays out.
+    is not repeated.
     """
-    rated = _rate(pieces, need, visible, reading, least_value)
     identities = {(piece.source, piece.fact.group): at for at, piece in enumerate(pieces) if piece.fact.is_identity}
     taken: dict[int, Chosen] = {}
     sources: set[int] = set()
     groups: set[tuple[int, int]] = set()
     shown: set[str] = set()
     missed = 0
-    for density, value, at, reason in rated:
-        if missed >= _MISSES or density <= 0:
+    for each in rater.rate(pieces):
+        if missed >= _MISSES or each.density <= 0:
             break
-        piece = pieces[at]
-        if at in taken:
+        piece = pieces[each.at]
+        if each.at in taken:
             continue
-        is_too_little = not piece.fact.is_field or value * WEIGHTS.shown_elsewhere < least_value
+        is_too_little = not piece.fact.is_field or each.value * WEIGHTS.shown_elsewhere < rater.least_value
         if is_too_little and _is_shown(piece.fact, shown):
             continue
-        bundle = [at]
         group = piece.source, piece.fact.group
-        if (
-            piece.fact.is_field
-            and not piece.fact.is_identity
-            and (head := identities.get(group)) is not None
-            and head not in taken
-        ):
-            bundle.append(head)
-        cost = sum(pieces[each].fact.tokens for each in bundle)
+        head = identities.get(group) if piece.fact.is_field and not piece.fact.is_identity else None
+        bundle = [each.at] if head is None or head in taken else [each.at, head]
+        cost = sum(pieces[at].fact.tokens for at in bundle)
         cost += (piece.source not in sources) * _SOURCE_TOKENS + (group not in groups) * _GROUP_TOKENS
         if cost > room:
             missed += 1
@@ -141,9 +126,9 @@ def choose_pieces(
         room -= cost
         sources.add(piece.source)
         groups.add(group)
-        for each in bundle:
-            taken[each] = Chosen(piece=pieces[each], value=value, reason=reason)
-            shown.update((pieces[each].fact.text,) if pieces[each].fact.is_field else pieces[each].fact.names)
+        for at in bundle:
+            taken[at] = Chosen(piece=pieces[at], value=each.value, reason=each.reason)
+            shown.update((pieces[at].fact.text,) if pieces[at].fact.is_field else pieces[at].fact.names)
     return [taken[at] for at in sorted(taken)]
 
 
@@ -153,53 +138,70 @@ def _is_shown(fact: Fact, shown: set[str]) -> bool:
     return bool(fact.names) and shown.issuperset(fact.names)
 
 
-def _rate(
-    pieces: Sequence[Piece], need: Need, visible: Visible, reading: Reading, least_value: float
-) -> list[tuple[float, float, int, Reason]]:
-    """Return value per token, value, number and reason of every piece that is not shown, best first."""
-    linked = {(piece.source, piece.fact.group) for piece in pieces if piece.fact.is_field and need.mentions(piece.fact)}
-    rated: list[tuple[float, float, int, Reason]] = []
-    for at, piece in enumerate(pieces):
-        if piece.place in reading.outdated:
-            continue
-        if piece.fact.is_field:
-            value, reason = _rate_field(piece, need, visible, reading, linked, least_value)
-        else:
-            value, reason = _rate_text(piece, need, visible, reading, least_value)
-        if value >= least_value:
-            rated.append((value / piece.fact.tokens, value, at, reason))
-    # What clearly serves comes before what may; within either, the most value for a token, and the newest.
-    rated.sort(key=lambda each: (each[1] < CLEAR_VALUE, -each[0], -each[2]))
-    return rated
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """A piece by its number, what it is worth for the coming step, and the strongest reason."""
+
+    at: int
+    value: float
+    density: float
+    reason: Reason
 
 
-def _rate_field(
-    piece: Piece, need: Need, visible: Visible, reading: Reading, linked: Container[Place], least_value: float
-) -> tuple[float, Reason]:
-    fact = piece.fact
-    value, reason = need.value_of_field(
-        fact,
-        piece.source,
-        is_linked=(piece.source, fact.group) in linked,
-        is_recurring=fact.weight > 0 and reading.results[fact.text] > 1,
-    )
-    # Searching the prompt costs most, so it comes last.
-    if value >= least_value and visible.has(fact.text):
-        value *= WEIGHTS.shown_elsewhere
-    return value, reason
+class Rater:
+    """Rates pieces for one step.
 
+    Args:
+        need: What the step asks for.
+        visible: What the prompt shows already.
+        reading: What the conversation has said so far.
+        least_value: Value below which a piece is of no interest.
+    """
 
-def _rate_text(
-    piece: Piece, need: Need, visible: Visible, reading: Reading, least_value: float
-) -> tuple[float, Reason]:
-    fact = piece.fact
-    rate = partial(
-        need.value_of_text, fact, piece.source, is_user=piece.role == "user", alike=reading.wordings[fact.wording]
-    )
-    value, reason = rate(new_names=fact.names)
-    if value < least_value:
+    def __init__(self, need: Need, visible: Visible, reading: Reading, *, least_value: float) -> None:
+        self.need = need
+        self.visible = visible
+        self.reading = reading
+        self.least_value = least_value
+
+    def rate(self, pieces: Sequence[Piece]) -> list[Rated]:
+        """Return every piece that is worth showing, best first. A value that a newer one has replaced is not among them."""
+        linked = {
+            (piece.source, piece.fact.group)
+            for piece in pieces
+            if piece.fact.is_field and self.need.mentions(piece.fact)
+        }
+        rated: list[Rated] = []
+        for at, piece in enumerate(pieces):
+            if piece.place in self.reading.outdated:
+                continue
+            if piece.fact.is_field:
+                value, reason = self._rate_field(piece, is_linked=(piece.source, piece.fact.group) in linked)
+            else:
+                value, reason = self._rate_text(piece)
+            if value >= self.least_value:
+                rated.append(Rated(at=at, value=value, density=value / piece.fact.tokens, reason=reason))
+        # What clearly serves comes before what may; within either, the most value for a token, and the newest.
+        rated.sort(key=lambda each: (each.value < CLEAR_VALUE, -each.density, -each.at))
+        return rated
+
+    def _rate_field(self, piece: Piece, *, is_linked: bool) -> tuple[float, Reason]:
+        fact = piece.fact
+        is_recurring = fact.weight > 0 and self.reading.results[fact.text] > 1
+        value, reason = self.need.value_of_field(fact, piece.source, is_linked=is_linked, is_recurring=is_recurring)
+        # Searching the prompt costs most, so it comes last.
+        if value >= self.least_value and self.visible.has(fact.text):
+            value *= WEIGHTS.shown_elsewhere
         return value, reason
-    if visible.has(fact.text):
-        return -1.0, reason
-    new_names = [name for name in fact.names if not visible.has(name)]
-    return (value, reason) if len(new_names) == len(fact.names) else rate(new_names=new_names)
+
+    def _rate_text(self, piece: Piece) -> tuple[float, Reason]:
+        fact = piece.fact
+        alike = self.reading.wordings[fact.wording]
+        rate = partial(self.need.value_of_text, fact, piece.source, is_user=piece.role == "user", alike=alike)
+        value, reason = rate(new_names=fact.names)
+        if value < self.least_value:
+            return value, reason
+        if self.visible.has(fact.text):
+            return -1.0, reason
+        new_names = [name for name in fact.names if not self.visible.has(name)]
+        return (value, reason) if len(new_names) == len(fact.names) else rate(new_names=new_names)

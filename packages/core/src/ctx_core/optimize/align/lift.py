@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.optimize.align.volatile import is_record_field, is_volatile
@@ -40,6 +41,7 @@ class Lifted:
     lines: tuple[str, ...]
 
 
+@lru_cache(maxsize=64)
 def lift(text: str) -> Lifted:
     """Take out lines, or sentences at home in a longer line, that are about the request; quoted material stays whole."""
     if not _HINT.search(text):
