@@ -20,8 +20,10 @@ from ctx_core.graph.plain import (
     digest,
     member,
     nested,
+    parse_fields,
     require_id,
     require_interval,
+    set_given_fields,
     strings,
     text_or_none,
     time_or_none,
@@ -31,6 +33,8 @@ from ctx_core.graph.plain import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
+
+    from ctx_core.graph.plain import Parser
 
 
 class RelationClass(StrEnum):
@@ -73,7 +77,8 @@ class Provenance(Plain):
         assign(self, "observed_at", time_or_none(self.observed_at, "observed_at"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@set_given_fields
+@dataclass(frozen=True, kw_only=True)
 class Node(Plain):
     """One thing of the graph: an incident, a decision, a task, an artifact.
 
@@ -99,17 +104,16 @@ class Node(Plain):
     def __post_init__(self) -> None:
         """Check the id and the times, and copy what the caller could still change."""
         require_id(self.node_id, "node_id of a node")
-        for name in ("node_kind", "title", "summary", "status"):
+        for name in _NODE_TEXTS:
             assign(self, name, getattr(self, name) or "")
         assign(self, "labels", strings(self.labels))
         assign(self, "properties", {str(name): value for name, value in (self.properties or {}).items()})
-        assign(self, "provenance", nested(Provenance, self.provenance))
-        for name in ("valid_from", "valid_until"):
-            assign(self, name, time_or_none(getattr(self, name), name))
+        parse_fields(self, _NODE_PARSERS)
         require_interval(self.valid_from, self.valid_until, f"node {self.node_id!r}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@set_given_fields
+@dataclass(frozen=True, kw_only=True)
 class Relation(Plain):
     """One directed, explained relation between two nodes.
 
@@ -151,21 +155,15 @@ class Relation(Plain):
 
     def __post_init__(self) -> None:
         """Parse class, numbers and times; blank text counts as none; derive the id."""
-        require_id(self.source_node_id, "source_node_id of a relation")
-        require_id(self.target_node_id, "target_node_id of a relation")
-        require_id(self.relation_type, "relation_type of a relation")
+        for name in _RELATION_ENDS:
+            require_id(getattr(self, name), f"{name} of a relation")
         assign(self, "semantic_class", member(RelationClass, self.semantic_class, "semantic_class"))
-        for name in _RELATION_TEXTS:
-            assign(self, name, text_or_none(getattr(self, name)))
-        for name in ("sequence", "rank"):
-            assign(self, name, count_or_none(getattr(self, name), name))
-        for name in _RELATION_TIMES:
-            assign(self, name, time_or_none(getattr(self, name), name))
+        parse_fields(self, _RELATION_PARSERS)
         if self.valid_from is not None and self.valid_until is not None:
             way = f"{self.source_node_id!r} --{self.relation_type}--> {self.target_node_id!r}"
             require_interval(self.valid_from, self.valid_until, f"relation {way}")
-        assign(self, "provenance", nested(Provenance, self.provenance))
-        assign(self, "relation_id", self.relation_id or f"rel-{digest(canonical(self))[:16]}")
+        if not self.relation_id:
+            assign(self, "relation_id", f"rel-{digest(canonical(self))[:16]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,8 +273,21 @@ class Bundle(Plain):
         return from_graph_documents(documents, root_node_id=root_node_id)
 
 
-_RELATION_TEXTS: Final = ("rationale", "motivation", "method", "decision_id", "caused_by_node_id", "evidence")
-_RELATION_TIMES: Final = ("occurred_at", "observed_at", "ingested_at", "valid_from", "valid_until")
+_NODE_TEXTS: Final = ("node_kind", "title", "summary", "status")
+_RELATION_ENDS: Final = ("source_node_id", "target_node_id", "relation_type")
+_TEXTS: Final = ("rationale", "motivation", "method", "decision_id", "caused_by_node_id", "evidence")
+_TIMES: Final = ("occurred_at", "observed_at", "ingested_at", "valid_from", "valid_until")
+_NODE_PARSERS: Final[Mapping[str, Parser]] = {
+    "provenance": lambda value, _: nested(Provenance, value),
+    "valid_from": time_or_none,
+    "valid_until": time_or_none,
+}
+_RELATION_PARSERS: Final[Mapping[str, Parser]] = {
+    **dict.fromkeys(_TEXTS, lambda value, _: text_or_none(value)),
+    **dict.fromkeys(("sequence", "rank"), count_or_none),
+    **dict.fromkeys(_TIMES, time_or_none),
+    "provenance": lambda value, _: nested(Provenance, value),
+}
 _UNORDERED: Final = 2**63
 
 

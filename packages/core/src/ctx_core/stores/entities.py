@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from ctx_core.errors import StoreCorrupt
 from ctx_core.graph.model import Node, NodeDetail, Provenance, Relation, RelationClass
-from ctx_core.graph.plain import require_interval, with_zone
+from ctx_core.graph.plain import assign, require_interval, with_zone
 from ctx_core.kernel.problems import report_problem
 from ctx_core.kernel.reading_order import rank_of_values
 
@@ -95,23 +95,22 @@ class _Builder(Generic[_Entity]):
     goes through the constructor, and through a repair where that refuses.
 
     Args:
-        plain: Fields that are stored as they are: setter, name and default.
-        parsed: Fields that are stored as something else, where they are stored: setter, name and parser.
-        copied: Fields that hold a dictionary of their own: setter and name.
+        required: Fields that have to be texts.
+        defaults: The value of every field that is not stored.
+        parsers: How fields are read that are stored as something else.
+        copied: Fields that hold a dictionary of their own.
     """
 
     kind: type[_Entity]
     id_field: str
     required: tuple[str, ...]
-    names: frozenset[str]
-    set_id: Callable[[Any, Any], None]
-    plain: Sequence[tuple[Callable[[Any, Any], None], str, Any]]
-    parsed: Sequence[tuple[Callable[[Any, Any], None], str, Any, Callable[[Any], Any]]]
-    copied: Sequence[tuple[Callable[[Any, Any], None], str]]
+    defaults: Mapping[str, Any]
+    parsers: Mapping[str, Callable[[Any], Any]]
+    copied: Sequence[str]
 
     def build(self, entity_id: str, values: Mapping[str, Any]) -> _Entity:
         """Return the entity, without those of its fields that cannot be read."""
-        if values.keys() <= self.names:
+        if values.keys() <= self.defaults.keys():
             try:
                 return self._fill(entity_id, values)
             except (KeyError, TypeError, ValueError):
@@ -119,20 +118,20 @@ class _Builder(Generic[_Entity]):
         return self._repair(entity_id, values)
 
     def _fill(self, entity_id: str, values: Mapping[str, Any]) -> _Entity:
-        entity, get = object.__new__(self.kind), values.get
-        self.set_id(entity, entity_id)
+        filled: dict[str, Any] = {**self.defaults, **values, self.id_field: entity_id}
+        parsers = self.parsers
         for name in self.required:
-            if type(values[name]) is not str:
+            if type(filled[name]) is not str:
                 raise TypeError(name)
-        for setter, name, default in self.plain:
-            setter(entity, get(name, default))
-        for setter, name, default, parse in self.parsed:
-            value = get(name)
-            setter(entity, default if value is None else parse(value))
-        for setter, name in self.copied:
-            setter(entity, dict(get(name) or {}))
-        if entity.valid_until is not None and entity.valid_from is not None:
-            require_interval(entity.valid_from, entity.valid_until, entity_id)
+        for name, value in values.items():
+            if name in parsers and value is not None:
+                filled[name] = parsers[name](value)
+        for name in self.copied:
+            filled[name] = dict(filled[name] or {})
+        if filled["valid_until"] is not None and filled["valid_from"] is not None:
+            require_interval(filled["valid_from"], filled["valid_until"], entity_id)
+        entity = object.__new__(self.kind)
+        assign(entity, "__dict__", filled)
         return entity
 
     def _repair(self, entity_id: str, values: Mapping[str, Any]) -> _Entity:
@@ -173,20 +172,14 @@ def _whole_number(value: Any) -> int:
 
 
 def _builder(kind: Any, id_field: str, required: tuple[str, ...], parsers: Mapping[str, Any]) -> Any:
-    shown = [f for f in fields(kind) if f.init and f.name != id_field]
-    setters = {f.name: getattr(kind, f.name).__set__ for f in shown}
-    copied = {f.name for f in shown if f.default_factory is dict}
-    defaults = {f.name: None if f.default is MISSING else f.default for f in shown}
-    plain = setters.keys() - parsers.keys() - copied
+    shown = [f for f in fields(kind) if f.init]
     return _Builder(
         kind=kind,
         id_field=id_field,
         required=required,
-        names=frozenset(setters),
-        set_id=getattr(kind, id_field).__set__,
-        plain=[(setters[name], name, defaults[name]) for name in sorted(plain)],
-        parsed=[(setters[name], name, defaults[name], parse) for name, parse in parsers.items()],
-        copied=[(setters[name], name) for name in sorted(copied)],
+        defaults={f.name: None if f.default is MISSING else f.default for f in shown},
+        parsers=parsers,
+        copied=[f.name for f in shown if f.default_factory is dict],
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import product
+from itertools import groupby, product
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ctx_core.kernel.commands import EntityKind
@@ -26,26 +27,35 @@ if TYPE_CHECKING:
 
 _HOLDS: Final = """
     AND ifnull({table}.valid_from <= :moment, 1) AND ifnull({table}.valid_until > :moment, 1)"""
-# What is asked of the index alone: relations with both ends, and where the limit, the direction and the time say so.
-_IN_REACH: Final = """
+_COLUMNS: Final = "SELECT r.{near}, r.rank, r.sequence, r.relation_id, r.{far}, r.said"
+# Which ends exist is looked up once for all rows; a join would look it up for each.
+_ROWS: Final = (
+    _COLUMNS
+    + """
     FROM json_each(:ids) AS ids
-    CROSS JOIN nodes AS m ON m.node_id = ids.value AND m.live{near_holds}
-    CROSS JOIN relations AS r ON r.{near} = m.node_id AND r.live{ranks}{holds}
-    CROSS JOIN nodes AS n ON n.node_id = r.{far} AND n.live{far_holds}
-    WHERE (:among IS NULL OR r.{far} IN (SELECT value FROM json_each(:among)))"""
-# Without the far ends: no smaller than the true number, and a walk of the index alone.
+    CROSS JOIN relations AS r ON r.{near} = ids.value AND r.live{ranks}{holds}
+    LIMIT :most"""
+)
+# No smaller than the true number, and a walk of the index alone.
 _CROWDS: Final = """
     SELECT r.{near} FROM relations AS r
     WHERE r.{near} IN (SELECT value FROM json_each(:ids)) AND r.live{ranks}
     GROUP BY r.{near} HAVING count(*) > :limit"""
-_ROWS: Final = "SELECT r.{near}, r.rank, r.sequence, r.relation_id, r.rowid" + _IN_REACH
-_FIRST_ROWS: Final = _ROWS + " ORDER BY r.rank, r.sequence, r.relation_id LIMIT :limit"
+# Of a crowded node only what is in reach counts, in the order of reading.
+_IN_REACH: Final = """
+    FROM relations AS r
+    CROSS JOIN nodes AS n ON n.node_id = r.{far} AND n.live{far_holds}
+    WHERE r.{near} = :id AND r.live{ranks}{holds}
+        AND (:among IS NULL OR r.{far} IN (SELECT value FROM json_each(:among)))"""
+_FIRST_ROWS: Final = _COLUMNS + _IN_REACH + " ORDER BY r.rank, r.sequence, r.relation_id LIMIT :limit"
 _COUNTS: Final = "SELECT r.rank, count(*)" + _IN_REACH + " GROUP BY r.rank"
+# Where nodes have more relations than this on average, some may have too many to be read whole.
+_USUAL_DEGREE: Final = 20
 
 
 class _Queries(NamedTuple):
-    crowds: str
     rows: str
+    crowds: str
     first_rows: str
     counts: str
 
@@ -54,14 +64,17 @@ def _queries(*, is_outward: bool, is_timed: bool, only_explanatory: bool) -> _Qu
     near, far = ("source", "target") if is_outward else ("target", "source")
     parts = {name: _HOLDS.format(table=table) if is_timed else "" for name, table in _HELD.items()}
     parts["ranks"] = f" AND r.rank IN {EXPLANATORY_RANKS}" if only_explanatory else ""
-    return _Queries(*(query.format(near=near, far=far, **parts) for query in (_CROWDS, _ROWS, _FIRST_ROWS, _COUNTS)))
+    return _Queries(*(query.format(near=near, far=far, **parts) for query in (_ROWS, _CROWDS, _FIRST_ROWS, _COUNTS)))
 
 
-_HELD: Final = {"near_holds": "m", "holds": "r", "far_holds": "n"}
+_HELD: Final = {"holds": "r", "far_holds": "n"}
 _QUERIES: Final[Mapping[tuple[bool, ...], _Queries]] = {
     flags: _queries(is_outward=flags[0], is_timed=flags[1], only_explanatory=flags[2])
     for flags in product((True, False), repeat=3)
 }
+# A relation as it is read: near end, rank, sequence, id, far end, and what it says.
+_Row = tuple[str, int, int, str, str, str]
+_NEAR: Final = itemgetter(0)
 _WAYS: Final[Mapping[Direction, tuple[bool, ...]]] = {
     Direction.EXPLAINED: (True, False),
     Direction.BOTH: (True, False),
@@ -88,11 +101,8 @@ class SqliteGraphStore:
 
     def nodes(self, node_ids: Collection[str], *, as_of: datetime | None = None) -> dict[str, Node]:
         """Return those of the nodes that exist."""
-        query = "SELECT node_id, said FROM nodes AS n WHERE live AND node_id IN (SELECT value FROM json_each(:ids))"
-        holds = "" if as_of is None else _HOLDS.format(table="n")
         with self._database.reading() as connection:
-            parameters = {"ids": as_list(node_ids), "moment": as_microseconds(as_of)}
-            rows = connection.execute(query + holds, parameters).fetchall()
+            rows = _select_nodes(connection, "node_id, said", node_ids, as_of)
         return {node_id: as_node(node_id, values) for node_id, values in _parsed(rows)}
 
     def relations(
@@ -106,26 +116,15 @@ class SqliteGraphStore:
         known: Collection[str] = (),
     ) -> Adjacency:
         """Return the most explanatory relations of each node."""
-        crowded: dict[tuple[str, bool], Counter[str]] = {}
-        wanted: dict[str, int] = {}
-        parameters: dict[str, Any] = {
-            "limit": limit,
-            "among": None if among is None else as_list(among),
-            "moment": as_microseconds(as_of),
-        }
         with self._database.reading() as connection:
+            reading = _Reading(connection, limit=limit, among=among, as_of=as_of)
             for is_outward in _WAYS[direction]:
                 is_bounded = direction is Direction.EXPLAINED and not is_outward
-                reading = _Reading(connection, _QUERIES[is_outward, as_of is not None, is_bounded], parameters)
-                rows, counts = reading.around(node_ids)
-                crowded.update(((node_id, is_outward), count) for node_id, count in counts.items())
-                wanted.update((row[3], row[4]) for row in rows if row[3] not in known)
-            found = connection.execute(
-                "SELECT relation_id, said FROM relations WHERE rowid IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(wanted.values())),),
-            ).fetchall()
-        by_id = {relation_id: as_relation(relation_id, values) for relation_id, values in _parsed(found)}
-        return Adjacency(relations=tuple(by_id[relation_id] for relation_id in wanted), crowded=crowded)
+                reading.read(node_ids, is_outward=is_outward, only_explanatory=is_bounded)
+            said, crowded = reading.select()
+        wanted = [(relation_id, text) for relation_id, text in said.items() if relation_id not in known]
+        found = tuple(as_relation(relation_id, values) for relation_id, values in _parsed(wanted))
+        return Adjacency(relations=found, crowded=crowded)
 
     def scan(self) -> Iterator[Node | Relation]:
         """Yield all nodes, then all relations."""
@@ -139,31 +138,65 @@ class SqliteGraphStore:
 
 
 class _Reading:
-    """One direction of one read of relations."""
+    """One read of relations."""
 
-    def __init__(self, connection: sqlite3.Connection, queries: _Queries, parameters: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        limit: int,
+        among: Collection[str] | None,
+        as_of: datetime | None,
+    ) -> None:
         self._connection = connection
-        self._queries = queries
-        self._parameters = parameters
+        self._limit = limit
+        self._among = None if among is None else frozenset(among)
+        self._as_of = as_of
+        self._parameters: dict[str, Any] = {
+            "limit": limit,
+            "among": None if among is None else as_list(among),
+            "moment": as_microseconds(as_of),
+        }
+        self._rows: dict[bool, list[_Row]] = {}
+        self._counts: dict[tuple[str, bool], Counter[str]] = {}
 
-    def around(self, node_ids: Collection[str]) -> tuple[list[Any], dict[str, Counter[str]]]:
-        """Return the rows around nodes in the order of reading, and how many there are where they are too many."""
-        limit: int = self._parameters["limit"]
-        maybe_crowded = {row[0] for row in self._run(self._queries.crowds, node_ids)}
-        rows = self._run(self._queries.rows, [node_id for node_id in node_ids if node_id not in maybe_crowded])
-        rows.sort()
-        counts: dict[str, Counter[str]] = {}
-        for node_id in sorted(maybe_crowded):
-            rows += self._run(self._queries.first_rows, [node_id])
-            count: Counter[str] = Counter()
-            for rank, number in self._run(self._queries.counts, [node_id]):
-                count[str(class_of_rank(rank))] += number
-            if count.total() > limit:
-                counts[node_id] = count
-        return rows, counts
+    def read(self, node_ids: Collection[str], *, is_outward: bool, only_explanatory: bool) -> None:
+        """Read the rows around nodes in one direction, and only the first ones where there are far too many."""
+        queries = _QUERIES[is_outward, self._as_of is not None, only_explanatory]
+        most = max(self._limit, _USUAL_DEGREE * len(node_ids))
+        rows = self._run(queries.rows, ids=as_list(node_ids), most=most + 1)
+        if len(rows) > most:
+            crowds = {near for (near,) in self._run(queries.crowds, ids=as_list(node_ids))}
+            others = [node_id for node_id in node_ids if node_id not in crowds]
+            rows = self._run(queries.rows, ids=as_list(others), most=-1)
+            for node_id in sorted(crowds):
+                rows += self._run(queries.first_rows, id=node_id)
+                count = self._counts[node_id, is_outward] = Counter()
+                for rank, number in self._run(queries.counts, id=node_id):
+                    count[str(class_of_rank(rank))] += number
+        self._rows[is_outward] = sorted(rows)
 
-    def _run(self, query: str, node_ids: Collection[str]) -> list[Any]:
-        return self._connection.execute(query, {**self._parameters, "ids": as_list(node_ids)}).fetchall()
+    def select(self) -> tuple[dict[str, str], dict[tuple[str, bool], Counter[str]]]:
+        """Return what the relations in reach say, by id, and the counts of those nodes that have too many."""
+        ends = {end for rows in self._rows.values() for row in rows for end in (row[0], row[4])}
+        living = {node_id for (node_id,) in _select_nodes(self._connection, "node_id", ends, self._as_of)}
+        inside = living if self._among is None else living & self._among
+        said: dict[str, str] = {}
+        for is_outward, rows in self._rows.items():
+            for near, around in groupby(rows, _NEAR):
+                if near not in living:
+                    continue
+                found = [row for row in around if row[4] in inside]
+                if len(found) > self._limit:
+                    self._counts[near, is_outward] = Counter(str(class_of_rank(row[1])) for row in found)
+                said.update([(row[3], row[5]) for row in found[: self._limit]])
+        crowded = {
+            key: count for key, count in self._counts.items() if key[0] in living and count.total() > self._limit
+        }
+        return said, crowded
+
+    def _run(self, query: str, **parameters: Any) -> list[Any]:
+        return self._connection.execute(query, {**self._parameters, **parameters}).fetchall()
 
 
 class SqliteDetailStore:
@@ -192,6 +225,14 @@ class SqliteDetailStore:
             rows = connection.execute("SELECT node_id, said FROM details WHERE live").fetchall()
         for node_id, said in rows:
             yield as_detail(node_id, json.loads(said))
+
+
+def _select_nodes(
+    connection: sqlite3.Connection, columns: str, node_ids: Collection[str], as_of: datetime | None
+) -> list[Any]:
+    query = f"SELECT {columns} FROM nodes AS n WHERE live AND node_id IN (SELECT value FROM json_each(:ids))"  # noqa: S608 - our own names
+    holds = "" if as_of is None else _HOLDS.format(table="n")
+    return connection.execute(query + holds, {"ids": as_list(node_ids), "moment": as_microseconds(as_of)}).fetchall()
 
 
 def _parsed(rows: Sequence[tuple[str, str]]) -> Iterable[tuple[str, Any]]:
