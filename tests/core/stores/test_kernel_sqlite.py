@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx_core import ContextKernel, Node
+from ctx_core import ContextKernel, Node, NodeDetail
 from ctx_core.errors import InvalidSettings, StoreCorrupt, StoreUnavailable
 from ctx_core.kernel.commands import Change, EntityKind
 from ctx_core.kernel.last_writer_wins import Effect, Write
@@ -136,6 +136,7 @@ def test_a_file_of_the_first_format_is_brought_up_to_date(tmp_path):
             old.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
         relations = [(key, state.is_live, None, None, 0, 0, state.to_json()) for key, state in kept["relations"]]
         old.executemany("INSERT INTO relations VALUES (?, ?, ?, ?, ?, ?, ?)", relations)
+        old.execute("DROP TABLE read_model")
         old.execute("PRAGMA user_version=1")
     old.close()
     with ContextKernel.open(f"sqlite:///{path}") as kernel:
@@ -144,6 +145,32 @@ def test_a_file_of_the_first_format_is_brought_up_to_date(tmp_path):
         assert "fix" not in kernel.get_context(ROOT, as_of="2025-12-31").bundle.nodes_by_id
         late = [Node(node_id="gone", title="back")]
         assert kernel.update_context(root_node_id=ROOT, changes=late).revision == 3
+
+
+def test_a_file_of_the_second_format_is_brought_up_to_date(tmp_path):
+    path = tmp_path / "context.db"
+    with ContextKernel.open(f"sqlite:///{path}") as kernel:
+        kernel.update_context(root_node_id="a", changes=[Node(node_id="a", title="kept")])
+    with sqlite3.connect(path) as old:
+        old.execute("DROP TABLE read_model")
+        old.execute("PRAGMA user_version=2")
+    old.close()
+    with ContextKernel.open(f"sqlite:///{path}") as kernel:
+        assert kernel.get_context("a").bundle.root.title == "kept"
+        kernel.update_context(root_node_id="a", changes=[Node(node_id="a", title="new")])
+        assert kernel.get_context("a").bundle.root.title == "new"
+
+
+def test_a_read_sees_what_another_process_has_written_since(tmp_path):
+    url = f"sqlite:///{tmp_path}/context.db"
+    with ContextKernel.open(url) as ours, ContextKernel.open(url) as theirs:
+        for title in ("first", "second", "third"):
+            theirs.update_context(
+                root_node_id="a", changes=[Node(node_id="a", title=title), NodeDetail(node_id="a", detail=title)]
+            )
+            for _ in range(2):
+                bundle = ours.get_context("a").bundle
+                assert (bundle.root.title, bundle.details[0].detail) == (title, title)
 
 
 def test_nothing_of_an_erased_node_is_left_in_the_files(tmp_path):

@@ -273,6 +273,13 @@ class Bundle(Plain):
         return from_graph_documents(documents, root_node_id=root_node_id)
 
 
+def copy_node(node: Node) -> Node:
+    """Return a node with properties of its own; everything else about a node is immutable."""
+    copied = object.__new__(Node)
+    assign(copied, "__dict__", {**vars(node), "properties": dict(node.properties)})
+    return copied
+
+
 _NODE_TEXTS: Final = ("node_kind", "title", "summary", "status")
 _RELATION_ENDS: Final = ("source_node_id", "target_node_id", "relation_type")
 _TEXTS: Final = ("rationale", "motivation", "method", "decision_id", "caused_by_node_id", "evidence")

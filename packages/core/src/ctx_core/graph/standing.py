@@ -86,14 +86,12 @@ class Standing:
         return frozenset(
             relation.relation_id
             for relation in self._bundle.relations
-            if self._is_untimely(relation)
+            if ((relation.valid_until is not None or relation.valid_from is not None) and self._is_untimely(relation))
             or (doubtful and (relation.source_node_id in doubtful or relation.target_node_id in doubtful))
             or (self._opposing and relation.relation_type in self._opposing)
         )
 
     def _is_untimely(self, item: Node | Relation) -> bool:
-        if item.valid_until is None and item.valid_from is None:
-            return False
         return self.has_ended(item) or not self.has_begun(item)
 
     @cached_property

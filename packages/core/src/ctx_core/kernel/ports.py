@@ -195,6 +195,8 @@ class KernelStores:
     Args:
         writing: Opens what makes append and projection one transaction, where one store holds both.
         reading: Opens one consistent view over several reads, where the store can give one.
+        state: Names the state of graph and details, as the view of `reading` shows it: two equal names mean the same
+            content. None where the stores cannot tell.
         close: Lets go of connections.
     """
 
@@ -205,4 +207,5 @@ class KernelStores:
     snapshots: SnapshotStore
     writing: Callable[[], AbstractContextManager[object]] = nullcontext
     reading: Callable[[], AbstractContextManager[object]] = nullcontext
+    state: Callable[[], str | None] = _nothing
     close: Callable[[], None] = _nothing

@@ -7,14 +7,16 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ctx_core.errors import InvalidInput, NodeNotFound
-from ctx_core.graph.model import Bundle
+from ctx_core.graph.model import Bundle, copy_node
 from ctx_core.graph.modes import Endpoint, RehydrationMode
 from ctx_core.graph.render import render
 from ctx_core.graph.validity import find_successors
 from ctx_core.kernel.commands import Aggregate, canonical_hash, canonical_json, require_text
+from ctx_core.kernel.kept_reads import KeptReads
 from ctx_core.kernel.ports import Direction
 from ctx_core.kernel.problems import collect_problems
 from ctx_core.kernel.projection import CONSUMER
@@ -23,7 +25,7 @@ from ctx_core.kernel.views import ContextView, NodeDetailView, SessionView, Snap
 from ctx_core.telemetry import metric, span
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 
     from ctx_core.graph.model import NodeDetail
     from ctx_core.graph.render import RenderedContext
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 25
 _FALLBACK_DEPTH: Final = 10
+# A step of an agent reads a context and a path or two; more would hold memory for what is not asked again.
+_KEPT_READS: Final = 4
 _PATH_BOUNDS: Final = Bounds(depth=MAX_DEPTH, max_nodes=20_000, max_relations=2_000)
 
 
@@ -78,6 +82,7 @@ class Reader:
     stores: KernelStores
     catch_up: CatchUp
     consumer: str = CONSUMER
+    kept: KeptReads[_Loaded] = field(default_factory=lambda: KeptReads(_KEPT_READS), repr=False, compare=False)
 
     def context(self, root_node_id: str, *, role: str, shape: Shape, scope: Scope) -> ContextView:
         """Return what lies around a root, rendered."""
@@ -153,6 +158,21 @@ class Reader:
         return self.stores.progress.watermark(self.consumer, Aggregate(root_node_id, role))
 
     def _around(self, root: str, scope: Scope) -> _Loaded:
+        return self._keep((root, scope), partial(self._load_around, root, scope))
+
+    def _along(self, root: str, target: str, scope: Scope) -> _Loaded:
+        return self._keep((root, target, scope), partial(self._load_along, root, target, scope))
+
+    def _keep(self, key: Hashable, load: Callable[[], _Loaded]) -> _Loaded:
+        """Load what was not kept; what was kept took no time."""
+        start = time.perf_counter()
+        loaded = self.kept.get(self.stores.state(), key, load)
+        seconds = time.perf_counter() - start
+        return (
+            loaded if seconds >= loaded.timing.graph_seconds else replace(loaded, timing=Timing(graph_seconds=seconds))
+        )
+
+    def _load_around(self, root: str, scope: Scope) -> _Loaded:
         watch = _Stopwatch()
         with collect_problems() as problems:
             with watch("graph_seconds"), span("rehydration.graph_load"):
@@ -165,7 +185,7 @@ class Reader:
                 details = self.stores.details.details(list(found.nodes))
         return _Loaded(root=root, found=found, details=details, timing=watch.timing, warnings=tuple(problems))
 
-    def _along(self, root: str, target: str, scope: Scope) -> _Loaded:
+    def _load_along(self, root: str, target: str, scope: Scope) -> _Loaded:
         graph, watch = self.stores.graph, _Stopwatch()
         with collect_problems() as problems:
             with watch("graph_seconds"), span("rehydration.graph_load"):
@@ -216,7 +236,8 @@ class _Loaded:
         start = time.perf_counter()
         bundle = Bundle(
             root_node_id=self.root,
-            nodes=tuple(self.found.nodes.values()),
+            # Copies: what a caller does to the properties of a node must not reach the next read.
+            nodes=tuple(map(copy_node, self.found.nodes.values())),
             relations=self.found.relations,
             details=tuple(self.details.values()),
             revision=mark.revision,

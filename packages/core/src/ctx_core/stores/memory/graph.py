@@ -34,6 +34,7 @@ class MemoryGraphStore:
     def write(self, writes: Sequence[Write]) -> None:
         """Merge writes of nodes and relations."""
         with self._tables.transaction():
+            self._tables.note_change()
             for kind, registers in self._registers.items():
                 for entity_id, after in merge_all(registers, (w for w in writes if w.kind is kind)).items():
                     self._tables.put(registers, entity_id, after)
@@ -139,6 +140,7 @@ class MemoryDetailStore:
     def write(self, writes: Sequence[Write]) -> None:
         """Merge writes of details."""
         with self._tables.transaction():
+            self._tables.note_change()
             for node_id, after in merge_all(self._registers, writes).items():
                 self._tables.put(self._registers, node_id, after)
 

@@ -157,6 +157,7 @@ def open_memory_stores(_url: str = "memory://") -> KernelStores:
         snapshots=MemorySnapshotStore(tables),
         writing=tables.transaction,
         reading=tables.transaction,
+        state=tables.state,
     )
 
 

@@ -17,6 +17,7 @@ class Tables:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._changes = 0
         self._undo: list[tuple[dict[Any, Any], Any, Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -43,9 +44,18 @@ class Tables:
                         table.pop(key, None)
                     else:
                         table[key] = value
+                self._changes += 1
                 raise
             finally:
                 self._undo = None
+
+    def note_change(self) -> None:
+        """Note that what readers see has changed."""
+        self._changes += 1
+
+    def state(self) -> str:
+        """Return a text that differs after every change that readers see."""
+        return str(self._changes)
 
     def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
         """Set one entry of a table, so that it can be undone."""

@@ -11,13 +11,15 @@ from ctx_core.stores.sqlite.log import SqliteEventStore, SqliteProgressStore, Sq
 def open_sqlite_stores(url: str) -> KernelStores:
     """Open or create the file of `sqlite:///context.db`; its folder must exist."""
     database = SqliteDatabase(path_of(url))
+    graph = SqliteGraphStore(database)
     return KernelStores(
         events=SqliteEventStore(database),
-        graph=SqliteGraphStore(database),
+        graph=graph,
         details=SqliteDetailStore(database),
         progress=SqliteProgressStore(database),
         snapshots=SqliteSnapshotStore(database),
         writing=database.writing,
         reading=database.reading,
+        state=graph.state,
         close=database.close,
     )

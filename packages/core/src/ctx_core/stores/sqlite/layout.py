@@ -9,7 +9,7 @@ from ctx_core.errors import StoreCorrupt
 if TYPE_CHECKING:
     import sqlite3
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 # "ctxk" in ASCII: tells our files from other SQLite files.
 _APPLICATION_ID: Final = 0x6374786B
 
@@ -79,6 +79,11 @@ CREATE INDEX relations_out ON relations (source, rank, sequence, relation_id, ta
 CREATE INDEX relations_in ON relations (target, rank, sequence, relation_id, source, valid_from, valid_until) WHERE live;
 CREATE TABLE details (node_id TEXT PRIMARY KEY, live INTEGER NOT NULL, said TEXT NOT NULL, state TEXT NOT NULL);
 """
+# Another random text after every write, so that a reader can tell whether what it kept still holds.
+_STATE: Final = """
+CREATE TABLE read_model (state TEXT NOT NULL);
+INSERT INTO read_model VALUES ('');
+"""
 
 
 def lay_out(connection: sqlite3.Connection, path: str) -> None:
@@ -87,14 +92,16 @@ def lay_out(connection: sqlite3.Connection, path: str) -> None:
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if tables and owner != _APPLICATION_ID:
         raise StoreCorrupt(f"{path} is an SQLite file of something else; a kernel needs one of its own")
-    if tables and version not in (1, FORMAT_VERSION):
+    if tables and not 1 <= version <= FORMAT_VERSION:
         raise StoreCorrupt(f"{path} has format {version}; this version reads formats 1 to {FORMAT_VERSION}")
     if not tables:
         _create(connection, _SCHEMA)
         _create(connection, _READ_MODEL)
         connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
-    elif version == 1:
+    if version == 1:
         _bring_up_to_format_2(connection)
+    if version < FORMAT_VERSION:
+        _create(connection, _STATE)
     connection.execute(f"PRAGMA user_version={FORMAT_VERSION}")
 
 
