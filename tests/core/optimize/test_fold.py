@@ -36,7 +36,7 @@ def alike(draw):
 
 
 @given(alike() | st.text(max_size=400))
-@example("[folded 3 lines: {…} varies; rows]\na|{1}\n|×2")
+@example("[folded 3 lines: a| is a pattern, {…} varies in it; rows]\na|{1}\n|2 more")
 @example("\n".join(f"{n:>6} {'x' * (n % 5):<6} end" for n in range(30)))
 @example("\n".join(f"a|{n} b;{n},c" for n in range(30)))
 def test_what_is_folded_can_be_unfolded(text):
@@ -47,7 +47,16 @@ def test_what_is_folded_can_be_unfolded(text):
 @given(
     st.lists(
         st.sampled_from(
-            ["[folded 9 lines: {…} varies; rows]", "a|{+1:7} {=1}", "|×5", "|1,2;", "+|{=9}", "b|{x", '|"', "line"]
+            [
+                "[folded 9 lines: a| is a pattern, {…} varies in it; rows]",
+                "a|{7 +1} {=1}",
+                "|5 more",
+                "|1,2;",
+                "+|{=9}",
+                "b|{x",
+                '|"',
+                "line",
+            ]
         ),
         max_size=9,
     )
@@ -57,7 +66,7 @@ def test_a_forged_block_raises_nothing(lines):
 
 
 def test_a_forged_count_does_not_fill_the_memory():
-    text = "[folded 999999999 lines: {…} varies; rows]\na|{1}\n|×999999998"
+    text = "[folded 999999999 lines: a| is a pattern, {…} varies in it; rows]\na|{1}\n|999999998 more"
     assert unfold(text) == text
 
 
@@ -67,19 +76,19 @@ def test_runs_become_a_template_and_rows():
         for n, name in enumerate(["cart", "login", "cart", "user", "cart", "cart", "login", "user", "cart"], 1)
     )
     assert fold(text + "\n" + text.replace("opens", "closes")) == snapshot("""\
-[folded 18 lines: {…} varies; rows give it for each next line, empty: as before or counted on, ~: its end]
-a|[{+2:1}/9] tests/cart.ts:{+14:17} › cart opens
+[folded 18 lines: a| is a pattern, {…} varies in it; each row below it gives the next line's values, empty: as before or counted on]
+a|[{1 +2}/9] tests/cart.ts:{17 +14} › cart opens
 b|[{2}/9] tests/{login}.ts:{24} › {=2} {opens}
-a|×1
+a|1 more
 b|4,user,38
-a|×1;6,12
+a|1 more;6,12
 b|7,login,19;8,user,26
 a|9,33
-c|[{+2:1}/9] tests/cart.ts:{+14:17} › cart closes
+c|[{1 +2}/9] tests/cart.ts:{17 +14} › cart closes
 b|2,login,24,closes
-c|×1
+c|1 more
 b|4,user,38
-c|×1;6,12
+c|1 more;6,12
 b|7,login,19;8,user,26
 c|9,33\
 """)
@@ -91,14 +100,14 @@ def test_records_of_several_lines_stay_together():
         for n in range(1, 13)
     )
     assert fold(text) == snapshot("""\
-[folded 72 lines: {…} varies; rows give it for each next line, empty: as before or counted on, ~: its end]
+[folded 72 lines: a| is a pattern, {…} varies in it; each row below it gives the next line's values, empty: as before or counted on]
 a|commit {00001eef}
 +|Author: Kim Doe
-+|Date:   Tue Jul {+1:1} 10:{+1:01}:11 2026
++|Date:   Tue Jul {1 +1 to 12} 10:{01 +1}:11 2026
 +|
 +|    fix: change number {=2}
 +|
-|~3dde;~5ccd;~7bbc;~9aab;~b99a,,00;~d889;~f778;00011667;~3556;~5445;~7334,,00\
+|00003dde;00005ccd;00007bbc;00009aab;0000b99a,,00;0000d889;0000f778;00011667;00013556;00015445;00017334,,00\
 """)
 
 

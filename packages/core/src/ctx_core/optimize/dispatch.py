@@ -13,7 +13,7 @@ from ctx_core.optimize.compressors.log.clean import plain
 from ctx_core.optimize.compressors.search.compressor import group_results
 from ctx_core.optimize.content import ContentType, Detection
 from ctx_core.optimize.fit import clip
-from ctx_core.optimize.fold import fold
+from ctx_core.optimize.fold import fold, may_fold
 from ctx_core.optimize.formats import formats
 from ctx_core.tokens import estimate
 
@@ -81,14 +81,18 @@ def _shortened(text: str, kind: Detection, budget: Budget, query: str | None) ->
 
 def _folded(text: str, kind: Detection, budget: Budget) -> Compressed | None:
     """Return `text` without loss and shorter, if that is worth it and within the budget."""
+    if kind.content_type in _WRITTEN and not may_fold(text):
+        return None
     shown, states = plain(text) if kind.content_type is ContentType.LOG else (text, 0)
-    # Rows of values have less than four characters a token.
     room = budget.max_tokens or budget.natural_tokens
-    shorter = fold(shown, most_chars=4 * room)
     if kind.content_type is ContentType.SEARCH:
         # Lines grouped by file are still searchable by their words, so another form has to be much shorter.
         grouped = group_results(text)
-        shorter = shorter if estimate(shorter) < _FOLDED_SHARE[kind.content_type] * estimate(grouped) else grouped
+        most = int(_FOLDED_SHARE[kind.content_type] * estimate(grouped))
+        shorter = fold(shown, most_tokens=min(room, most))
+        shorter = shorter if shorter != text and estimate(shorter) < most else grouped
+    else:
+        shorter = fold(shown, most_tokens=room)
     if shorter == text or not budget.fits(shorter):
         return None
     most = _FOLDED_SHARE.get(kind.content_type, _MOST_FOLDED)

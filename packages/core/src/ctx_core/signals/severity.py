@@ -10,7 +10,7 @@ import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from ctx_core.signals.vocabulary import Sign, may_report_trouble, signs_of, words_of_alarm
+from ctx_core.signals.vocabulary import Sign, may_report_trouble, signs_of, stems_of, words_of_alarm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,9 +150,14 @@ def counts_nothing(line: str) -> bool:
     return len(line) <= _CLOSELY and bool(_DENIED.search(line.lower()))
 
 
-def severity_of(text: str) -> Severity:
-    """Return how bad `text`, a line or a sentence, says things are; `0 errors` is calm."""
-    if not may_report_trouble(text):
+def severity_of(text: str, stems: Sequence[str] | None = None) -> Severity:
+    """Return how bad `text`, a line or a sentence, says things are; `0 errors` is calm.
+
+    Args:
+        text: The line or sentence.
+        stems: What `stems_of` returned for the text it stands in, if many lines of one text are asked for.
+    """
+    if not may_report_trouble(text, stems):
         return Severity.CALM
     signs = signs_of(_NUMBER.sub("0", text))
     return severity(text, signs) if signs else Severity.CALM
@@ -172,8 +177,10 @@ def find_alarms(texts: Sequence[str], *, least: Severity = Severity.ALARM) -> It
     """Yield the numbers of the texts that are at least as severe as `least`."""
     for start in range(0, len(texts), _CHUNK):
         chunk = texts[start : start + _CHUNK]
-        if may_report_trouble("\n".join(chunk)):
-            yield from (number for number, text in enumerate(chunk, start) if severity_of(text) >= least)
+        joined = "\n".join(chunk)
+        stems = stems_of(joined)
+        if may_report_trouble(joined, stems):
+            yield from (number for number, text in enumerate(chunk, start) if severity_of(text, stems) >= least)
 
 
 def find_alarm(text: str, start: int = 0, end: int | None = None) -> int:

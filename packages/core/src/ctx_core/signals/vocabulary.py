@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Sign(IntEnum):
@@ -139,14 +142,24 @@ def _long_stems() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_TYPE_STEMS, *words, *_OF_CODE]))
 
 
-def may_report_trouble(text: str) -> bool:
+def may_report_trouble(text: str, stems: Sequence[str] | None = None) -> bool:
     """Return True if `text` holds the stem of some word that reports trouble; False means that no line of it does.
 
     Derived from the vocabulary, and about thirty times as fast as reading every word.
+
+    Args:
+        text: A line, or many.
+        stems: The stems to look for, if `stems_of` said which ones the text around this one holds.
     """
     if not text.isascii() or text.startswith(_LETTER_LEVELS) or any(map(text.__contains__, _LEVELS_INSIDE)):
         return True
-    return any(map(text.lower().__contains__, _stems(_REPORTING)))
+    return any(map(text.lower().__contains__, _stems(_REPORTING) if stems is None else stems))
+
+
+def stems_of(text: str) -> tuple[str, ...]:
+    """Return the stems of words that report trouble which `text` holds, for `may_report_trouble` on its lines."""
+    lowered = text.lower()
+    return tuple([stem for stem in _stems(_REPORTING) if stem in lowered])
 
 
 @lru_cache(maxsize=1)

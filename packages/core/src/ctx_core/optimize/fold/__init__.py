@@ -11,6 +11,6 @@ Nothing is lost: `unfold` gives every line back, in its place, character by char
 
 from ctx_core.optimize.fold.notation import holds_folded
 from ctx_core.optimize.fold.reading import unfold
-from ctx_core.optimize.fold.writing import fold
+from ctx_core.optimize.fold.writing import fold, may_fold
 
-__all__ = ["fold", "holds_folded", "unfold"]
+__all__ = ["fold", "holds_folded", "may_fold", "unfold"]

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from ctx_core.select.notes import MARK
 from ctx_core.signals.severity import Severity, severity_of
 from ctx_core.signals.vocabulary import may_report_trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_GAPS: Final = re.compile(r"(\s+)")
-_DRAWING: Final = re.compile(r"[^0-9A-Za-z]+")
+_GAPS: Final = re.compile(r"(\n|[ \t\r\v\f]+)")
 _DRAWN: Final = 3
 """Signs in a row from which a word is drawn, such as the bars of `git log --stat`, and its length a value."""
 
-_DIGIT: Final = re.compile(r"\d")
+_LETTERS: Final = re.compile(rb"[0-9A-Za-z]")
+_DIGITS_TO_ZERO: Final = bytes(0x30 if 0x30 <= byte <= 0x39 else byte for byte in range(256))
 _MAX_LINE: Final = 2_000
 _LEAST: Final = 3
 """So many lines are alike; of two, a template costs about what it saves."""
@@ -32,9 +33,17 @@ _ROUNDS: Final = 12
 _TOGETHER: Final = 0.75
 """Two kinds of lines make one record if they stand together this often."""
 
+_FEW: Final = 120
+_ALIKE: Final = 0.15
+"""Of many lines that are like no other, so many neighbours are compared first, and all if this share of them is similar."""
+
+_Mask = tuple[bytes, ...]
+_Frame = tuple[int, bool, bool]
+"""How many blank lines stand below a line, and whether it begins and ends with white space."""
+
 
 class Lines:
-    """The lines of a text, cut at white space, with the number of the kind that each is of; -1 for a line of its own.
+    """The lines of a text, with the number of the kind that each is of; -1 for a line of its own.
 
     Blank lines belong to the line above them.
     """
@@ -48,7 +57,6 @@ class Lines:
                 self.blanks.append(0)
             else:
                 self.blanks[-1] += 1
-        self.parts: list[list[str]] = [_GAPS.split(line) if len(line) <= _MAX_LINE else [line] for line in self.texts]
         self.kinds = [-1] * len(self.texts)
         self._watched = may_report_trouble(text)
         self._number()
@@ -59,54 +67,82 @@ class Lines:
             yield self.texts[number]
             yield from ("",) * self.blanks[number]
 
+    def cut(self, numbers: Sequence[int]) -> list[list[str]]:
+        """Return the words and, between them, the gaps of lines of one kind, place by place."""
+        flat = _GAPS.split("\n".join([self.texts[number] for number in numbers]))
+        width = (len(flat) + 1) // len(numbers)
+        return [flat[place::width] for place in range(width - 1)]
+
     def _number(self) -> None:
-        groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        for number, parts in enumerate(self.parts):
-            groups[_mask(parts, self.blanks[number])].append(number)
-        small: list[tuple[tuple[str, ...], list[int]]] = []
+        groups: dict[tuple[_Frame, _Mask], list[int]] = {}
+        masks: dict[bytes, bytes] = {}
+        for (blanks, shape), members in self._shapes().items():
+            words = [masks[word] if word in masks else masks.setdefault(word, _mask(word)) for word in shape.split()]
+            frame = (blanks, shape[:1].isspace(), shape[-1:].isspace())
+            groups.setdefault((frame, tuple(words)), []).extend(members)
+        small: list[tuple[_Frame, _Mask, list[int]]] = []
         kind = 0
-        for mask, members in groups.items():
-            if len(members) >= _LEAST + 1:
-                kind = self._assign(kind, members)
+        for (frame, mask), members in groups.items():
+            if len(members) > _LEAST:
+                kind = self._assign(kind, sorted(members))
             else:
-                small.append((mask, members))
+                small.append((frame, mask, members))
+        if len(small) > _FEW and not _are_similar(small):
+            return
         for members in _join_similar(small):
             if len(members) >= _LEAST:
                 kind = self._assign(kind, members)
 
+    def _shapes(self) -> dict[tuple[int, bytes], list[int]]:
+        """Return the lines by what they look like with a zero in place of each number."""
+        joined = "\n".join(self.texts).encode("utf-8", "surrogatepass").translate(_DIGITS_TO_ZERO)
+        for run in (b"0000", b"00", b"00", b"00"):
+            joined = joined.replace(run, b"0")
+        shapes: dict[tuple[int, bytes], list[int]] = {}
+        for number, key in enumerate(zip(self.blanks, joined.split(b"\n"), strict=True)):
+            found = shapes.get(key)
+            if found is None:
+                shapes[key] = [number]
+            else:
+                found.append(number)
+        return shapes
+
     def _assign(self, kind: int, members: Sequence[int]) -> int:
-        if len(self.texts[members[0]]) > _MAX_LINE or (len(members) < _QUOTED_BELOW and self._is_error(members[0])):
+        first = self.texts[members[0]]
+        if len(first) > _MAX_LINE or first.startswith(MARK):
+            return kind
+        if len(members) < _QUOTED_BELOW and self._watched and severity_of(first) >= Severity.ERROR:
             return kind
         for member in members:
             self.kinds[member] = kind
         return kind + 1
 
-    def _is_error(self, number: int) -> bool:
-        return self._watched and severity_of(self.texts[number]) >= Severity.ERROR
+
+def _mask(word: bytes) -> bytes:
+    if b"0" in word:
+        return b"#"
+    return b"~" if len(word) >= _DRAWN and not _LETTERS.search(word) else word
 
 
-def _mask(parts: Sequence[str], blanks: int) -> tuple[str, ...]:
-    """Return the words of a line, those with a digit masked; of white space only where it stands counts."""
-    words = [
-        "#" if _DIGIT.search(word) else word if len(word) < _DRAWN or not _DRAWING.fullmatch(word) else "~"
-        for word in parts[::2]
-    ]
-    return tuple([*words, "\n" * blanks] if blanks else words)
+def _are_similar(groups: Sequence[tuple[_Frame, _Mask, list[int]]]) -> bool:
+    """Return True if of some neighbours a part worth folding can be joined: code and prose consist of lines of their own."""
+    start = (len(groups) - _FEW) // 2
+    joined = _join_similar(groups[start : start + _FEW])
+    return sum([len(members) for members in joined if len(members) >= _LEAST]) > _ALIKE * _FEW
 
 
-def _join_similar(groups: Sequence[tuple[tuple[str, ...], list[int]]]) -> list[list[int]]:
+def _join_similar(groups: Sequence[tuple[_Frame, _Mask, list[int]]]) -> list[list[int]]:
     """Join groups whose masks share two of their three thirds, by one look-up each."""
     home: dict[tuple[object, ...], int] = {}
     joined: list[list[int]] = []
-    for mask, members in groups:
+    for frame, mask, members in groups:
         size = len(mask)
         third = (size + 2) // 3
         if size < _LEAST:
             joined.append(members)
             continue
         head, middle, tail = mask[:third], mask[third : 2 * third], mask[2 * third :]
-        # Lines with blank ones below them have a part more, and only join their like.
-        shape = size, mask[-1] if mask[-1][:1] == "\n" else ""
+        shape = size, frame
         keys = ((shape, head, middle), (shape, 0, middle, tail), (shape, head, 0, tail))
         place = next((home[key] for key in keys if key in home), len(joined))
         if place == len(joined):
@@ -122,42 +158,41 @@ def find_records(kinds: Sequence[int]) -> list[tuple[int, ...]]:
 
     A record begins with the kind that is seen first, so that no record begins in the midst of another.
     """
-    records = [(kind,) for kind in kinds]
+    content: list[tuple[int, ...]] = [(kind,) for kind in range(max(kinds, default=-1) + 1)]
+    records = [*kinds]
     for _ in range(_ROUNDS):
         best = _best_pair(records)
         if best is None:
             break
-        records = _merge(records, *best)
-    return records
+        records = _merge(records, *best, len(content))
+        content.append(content[best[0]] + content[best[1]])
+    return [content[record] if record >= 0 else (-1,) for record in records]
 
 
-def _best_pair(records: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+def _best_pair(records: Sequence[int]) -> tuple[int, int] | None:
     """Return two records to be joined, the most frequent ones; None where no two belong together."""
     counts = Counter(records)
     pairs = Counter(pairwise(records))
-    first: dict[tuple[int, ...], int] | None = None
     for (head, tail), count in pairs.most_common(2 * _ROUNDS):
         if count < _LEAST:
             return None
-        if head == tail or head[0] < 0 or tail[0] < 0:
+        if head == tail or head < 0 or tail < 0:
             continue
         # A kind that forms runs is better told in rows of its own, even if another always stands beside it.
         is_run = pairs[head, head] or pairs[tail, tail]
         most = max(counts[head], counts[tail]) if is_run else min(counts[head], counts[tail])
-        if count < _TOGETHER * most:
-            continue
-        if first is None:
-            first = {record: place for place, record in reversed([*enumerate(records)])}
-        if first[head] < first[tail]:
+        if count >= _TOGETHER * most and records.index(head) < records.index(tail):
             return head, tail
     return None
 
 
-def _merge(records: Sequence[tuple[int, ...]], head: tuple[int, ...], tail: tuple[int, ...]) -> list[tuple[int, ...]]:
-    merged: list[tuple[int, ...]] = []
+def _merge(records: Sequence[int], head: int, tail: int, joint: int) -> list[int]:
+    merged: list[int] = []
+    above = -1
     for record in records:
-        if record == tail and merged and merged[-1] == head:
-            merged[-1] = head + tail
+        if record == tail and above == head:
+            merged[-1] = above = joint
         else:
             merged.append(record)
+            above = record
     return merged

@@ -2,17 +2,18 @@
 
 A block begins with a header that says how many lines it stands for and which marks enclose what varies:
 
-    [folded 214 lines: {…} varies; rows give it for each next line, empty: as before or counted on, ~: its end]
-    a|[{+1:1}/214] {cart}.spec.ts:{17}
+    [folded 214 lines: a| is a pattern, {…} varies in it; each row below it gives the next line's values, empty: as before or counted on]
+    a|[{1 +1}/214] {cart}.spec.ts:{17}
     |,login,24;,admin
     a line of its own
-    |,cart,~1
+    |,cart,90;12 more
 
-- `a|` defines template `a` by its first record; `+|` goes on with the next line of that record.
-- `|` begins rows of the template above, `a|` rows of a template that was defined before, divided by `;`, cells by `,`.
-- An empty cell is as predicted: the value of the row before, or, by the rule before the colon, that value and a step (`+1:`),
-  or another column (`=2`). `~` replaces the end of the value before. `×12` are twelve rows as predicted.
-- `>6:` and `<6:` say that the value is padded on the left or on the right.
+- `a|` defines pattern `a` by its first record; `+|` goes on with the next line of that record.
+- `|` begins rows of the pattern above, `a|` rows of a pattern that was defined before, divided by `;`, cells by `,`.
+- An empty cell is as predicted: the value of the row before, or that value and a step (`{1 +1}`, and `{1 +1 to 214}` where
+  it is counted on to the end), or another column (`{=2}`). `…` keeps the start of the value before and replaces its end.
+  `12 more` are twelve rows as predicted.
+- `{7 >6}` and `{7 <6}` say that the value is padded on the left or on the right.
 - Any other line is quoted; a backslash stands before one that would read as a row.
 """
 
@@ -27,13 +28,18 @@ MARKS: Final = (("{", "}"), ("‹", "›"), ("«", "»"), ("⟨", "⟩"), ("❴"
 """What may enclose the parts that vary; the first pair that the text itself does not use."""
 
 SEPARATORS: Final = (",", ";")
-HEADER: Final = re.compile(r"\[folded (\d{1,9}) lines: (.)…(.) varies; [^\n]{1,120}\]")
+HEADER: Final = re.compile(r"\[folded (\d{1,9}) lines: a\| is a pattern, (.)…(.) varies in it; [^\n]{1,120}\]")
 TAGGED: Final = re.compile(r"([a-z]{0,2}|\+)\|")
-RULE: Final = re.compile(r"(?:=(\d{1,4}))?(?:([<>])(\d{1,4}))?(?:\+(-?\d{1,9}))?:")
-REPEATED: Final = "×"
-TAIL: Final = "~"
+_SAME: Final = re.compile(r"=(\d{1,4})")
+_RULE: Final = re.compile(r"(?: ([<>])(\d{1,4}))?(?: ([+-]\d{1,10})(?: to \d{1,19})?)?\Z")
+_MORE: Final = re.compile(r"(\d{1,9}) more")
+TAIL: Final = "…"
 QUOTE: Final = '"'
 _MAX_TAGS: Final = 26 * 27
+_NUMBER_DIGITS: Final = 19
+# An end that is replaced must save more than the sign that says so.
+_SHORT: Final = 3
+_SPECIAL: Final = (QUOTE, TAIL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +73,41 @@ class Rule:
             return value.rjust(self.width)
         return value.ljust(self.width) if self.align else value
 
-    def __str__(self) -> str:
-        if self.same_as:
-            return f"={self.same_as}"
-        return f"{self.align}{self.width or ''}" + (f"+{self.step}" if self.step else "")
+
+def write_column(value: str, rule: Rule, *, last: str | None = None) -> str:
+    """Return what stands between the marks: the first value, and how it goes on; `last` where it is counted on to the end."""
+    if rule.same_as:
+        return f"={rule.same_as}"
+    padded = f" {rule.align}{rule.width}" if rule.align else ""
+    counted = f" {rule.step:+d}" if rule.step else ""
+    if counted and last is not None:
+        counted += f" to {last}"
+    if not padded and not counted and _SAME.fullmatch(value):
+        counted = " +0"
+    return f"{value}{padded}{counted}"
+
+
+def read_column(inside: str) -> tuple[str, Rule]:
+    """Return the first value of a column and its rule, from what stands between the marks."""
+    same = _SAME.fullmatch(inside)
+    if same:
+        return "", Rule(same_as=int(same[1]))
+    found = _RULE.search(inside)
+    if found is None:
+        return inside, Rule()
+    rule = Rule(step=int(found[3] or 0), align=found[1] or "", width=int(found[2] or 0))
+    return inside[: found.start()], rule
+
+
+def write_more(count: int) -> str:
+    """Return the row that stands for `count` rows as predicted."""
+    return f"{count} more"
+
+
+def read_more(row: str) -> int:
+    """Return how many rows as predicted a row stands for; 0 where it is one of values."""
+    found = _MORE.fullmatch(row)
+    return int(found[1]) if found else 0
 
 
 def is_number(value: str) -> bool:
@@ -78,13 +115,13 @@ def is_number(value: str) -> bool:
     return value.isascii() and value.isdigit() and len(value) < _NUMBER_DIGITS
 
 
-_NUMBER_DIGITS: Final = 19
-
-
 def header(lines: int, marks: tuple[str, str]) -> str:
     """Return the first line of a block."""
     opens, closes = marks
-    return f"{OPENING}{lines} lines: {opens}…{closes} varies; rows give it for each next line, empty: as before or counted on, ~: its end]"
+    return (
+        f"{OPENING}{lines} lines: a| is a pattern, {opens}…{closes} varies in it; "
+        "each row below it gives the next line's values, empty: as before or counted on]"
+    )
 
 
 def holds_folded(text: str) -> bool:
@@ -93,7 +130,7 @@ def holds_folded(text: str) -> bool:
 
 
 def tag(number: int) -> str | None:
-    """Return the name of a template, `a` to `zz`; None where there are no more."""
+    """Return the name of a pattern, `a` to `zz`; None where there are no more."""
     if number >= _MAX_TAGS:
         return None
     first, second = divmod(number, 26)
@@ -102,25 +139,29 @@ def tag(number: int) -> str | None:
 
 def quote_line(line: str) -> str:
     """Return a line that is quoted, so that it does not read as a row."""
-    return f"\\{line}" if line.startswith(("\\", OPENING)) or TAGGED.match(line) else line
+    return f"\\{line}" if line.startswith(("\\", OPENING)) or ("|" in line[:3] and TAGGED.match(line)) else line
 
 
-def write_cell(value: str, before: str, predicted: str) -> str:
-    """Return the cell of a value."""
-    if value == predicted:
-        return ""
-    if "@" not in value and len(value) == len(before) and len(value) > _SHORT:
+def write_cell(value: str, before: str) -> str:
+    """Return the cell of a value that is not as predicted."""
+    if len(value) == len(before) and value[: _SHORT + 1] == before[: _SHORT + 1]:
         kept = _shared_start(before, value)
         tail = value[kept:]
         if kept > _SHORT and not any(map(tail.__contains__, (*SEPARATORS, QUOTE))):
             return TAIL + tail
+    return quote_cell(value)
+
+
+def quote_cell(value: str) -> str:
+    """Return a value as a cell, in quotes where it would read as something else."""
     if not value or value[0] in _SPECIAL or "," in value or ";" in value or QUOTE in value:
         return QUOTE + value.replace(QUOTE, QUOTE * 2) + QUOTE
     return value
 
 
-_SHORT: Final = 3
-_SPECIAL: Final = (QUOTE, TAIL, REPEATED)
+def needs_quotes(values: str) -> bool:
+    """Return True if some of the values, which are joined, may have to be quoted."""
+    return any(map(values.__contains__, (*SEPARATORS, *_SPECIAL)))
 
 
 def _shared_start(some: str, other: str) -> int:
@@ -133,7 +174,7 @@ def _shared_start(some: str, other: str) -> int:
 
 
 def read_cell(cell: str, before: str, predicted: str) -> str:
-    """Return the value of a cell that `write_cell` wrote."""
+    """Return the value of a cell."""
     if not cell:
         return predicted
     if cell[0] == TAIL:

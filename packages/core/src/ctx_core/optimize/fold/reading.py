@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from ctx_core.optimize.fold.notation import (
     HEADER,
     OPENING,
-    REPEATED,
-    RULE,
     TAGGED,
     Rule,
     read_cell,
+    read_column,
+    read_more,
     split_unquoted,
 )
 
@@ -65,14 +65,9 @@ class _Template:
         self._lines.append(parts)
 
     def _add_column(self, inside: str) -> None:
-        found = RULE.match(inside)
-        if found is None and inside.startswith("="):
-            self._rules.append(Rule(same_as=int(inside[1:])))
-            self._values.append("")
-            return
-        rule = Rule(step=int(found[4] or 0), align=found[2] or "", width=int(found[3] or 0)) if found else Rule()
+        value, rule = read_column(inside)
         self._rules.append(rule)
-        self._values.append(inside[found.end() :] if found else inside)
+        self._values.append(value)
 
     def take_row(self, cells: list[str]) -> None:
         """Move on to the next record."""
@@ -145,9 +140,9 @@ class _Block:
         if template is None:
             return
         for row in split_unquoted(text, ";"):
-            times = row.removeprefix(REPEATED) if row.startswith(REPEATED) else ""
+            times = read_more(row)
             cells = [] if times else split_unquoted(row, ",")
-            for _ in range(int(times) if times else 1):
+            for _ in range(times or 1):
                 if len(self._out) >= self._count:
                     raise ValueError(row)
                 template.take_row(cells)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ctx_core.optimize.compressors.search.format import FileResults
 
 _NOTE_TOKENS: Final = 9
+_COUNTED: Final = 8
+"""Lines of each file that say how many tokens a character takes."""
+
 # The names of all files come first as long as they take no more of the room than this.
 _NAMES_SHARE: Final = 0.5
 _DEFINITION: Final = re.compile(
@@ -41,6 +44,8 @@ def by_worth(groups: Sequence[FileResults], *, query: str | None) -> list[Candid
     """
     terms = query_terms(query)
     candidates: list[Candidate] = []
+    sample = "\n".join([entry.line for group in groups for entry in group.entries[:_COUNTED]])
+    rate = estimate(sample) / max(1, len(sample))
     seen: set[str] = set()
     for file, group in enumerate(groups):
         cost = (1 + estimate(group.path) if group.path is not None else 0) + _NOTE_TOKENS
@@ -64,7 +69,7 @@ def by_worth(groups: Sequence[FileResults], *, query: str | None) -> list[Candid
                     )
                 )
         for rank, (urgent, is_context, found, is_again, _, at) in enumerate(sorted(ranked)):
-            cost = 1 + estimate(shortened(group.entries[at].line))
+            cost = 1 + int(rate * len(shortened(group.entries[at].line)))
             candidates.append(Candidate((urgent, is_context, found, is_again, rank, file), file, at, cost))
     return sorted(candidates)
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from ctx_core.signals.severity import Severity, severity_of
-from ctx_core.signals.vocabulary import may_report_trouble
+from ctx_core.signals.vocabulary import may_report_trouble, stems_of
 from ctx_core.tokens import whole_graphemes
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class Unit:
 
 def units_of(text: str) -> list[Unit]:
     """Cut `text` into units."""
-    reader = _Reader(has_alarms=may_report_trouble(text))
+    stems = stems_of(text)
+    reader = _Reader(stems if may_report_trouble(text, stems) else None)
     lines = text.splitlines(keepends=True) if "\r" not in text else re.findall(r"[^\n]*\n|[^\n]+", text)
     for line in lines:
         reader.read(line)
@@ -82,8 +83,8 @@ def units_of(text: str) -> list[Unit]:
 
 
 class _Reader:
-    def __init__(self, *, has_alarms: bool) -> None:
-        self._has_alarms = has_alarms
+    def __init__(self, stems: Sequence[str] | None) -> None:
+        self._stems = stems
         self.units: list[Unit] = []
         self._headings: tuple[int, ...] = ()
         self._paragraph: list[str] = []
@@ -122,7 +123,7 @@ class _Reader:
             self._read_prose(line, is_item=not sign.isalpha() and _ITEM.match(line) is not None)
 
     def _read_prose(self, line: str, *, is_item: bool) -> None:
-        if self._has_alarms and not is_item and severity_of(line) >= Severity.ERROR:
+        if self._stems is not None and not is_item and severity_of(line, self._stems) >= Severity.ERROR:
             # What a program printed between the lines is no part of a sentence.
             self.end_paragraph()
             self._add(line, Kind.LINE)
