@@ -16,14 +16,20 @@ import pytest
 
 from ctx_core import (
     Archive,
+    Bundle,
     CacheAligner,
     ContextEngine,
     ContextOptimizer,
     Evictor,
     Message,
+    Node,
+    NodeDetail,
+    Relation,
     ToolCall,
     TriggerDetector,
     Turn,
+    audit,
+    render,
 )
 from ctx_core.markers import Tag, escape, quote_lines, split_blocks
 from ctx_core.optimize.ccr import excerpt, hints_in, without_hints
@@ -60,6 +66,27 @@ def archived(text: str) -> object:
     return archive.search("u", f"pump {text}")
 
 
+def graph(text: str) -> Bundle:
+    relation = Relation(
+        source_node_id="a", target_node_id="b", relation_type="CAUSES", semantic_class="causal", rationale=f"it {text}"
+    )
+    return Bundle(
+        root_node_id="a",
+        nodes=[Node(node_id="a", title=f"pump {text}", summary=text), Node(node_id="b", title="valve")],
+        relations=[relation],
+        details=[NodeDetail(node_id="a", detail=text)],
+    )
+
+
+SMALL = graph("leaked")
+RENDERED = render(SMALL)
+
+
+def prepare_with_chunks(text: str) -> object:
+    question = Message(role="user", content="What does it say?")
+    return ContextEngine(optimizer=optimizer()).prepare([question], chunks=[text, text[::-1], "b"], max_tokens=400)
+
+
 FUNCTIONS = {
     "optimize": lambda text: optimizer().optimize(text),
     "optimize within 64": lambda text: optimizer().optimize(text, max_tokens=64, query="why did it fail"),
@@ -71,6 +98,10 @@ FUNCTIONS = {
     "evict": lambda text: Evictor(keep_recent=1).evict(
         [Message(role="user", content=part) for part in text.split(" ")[:500]], max_tokens=60
     ),
+    "chunks": prepare_with_chunks,
+    "render": lambda text: render(graph(text), max_tokens=300),
+    "render for a question": lambda text: render(SMALL, query=text),
+    "audit": lambda text: audit(text, RENDERED, bundle=SMALL),
     "escape": escape,
     "quote_lines": quote_lines,
     "hints": lambda text: (hints_in(text), without_hints(text)),
