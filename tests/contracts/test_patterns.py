@@ -5,6 +5,7 @@ import pkgutil
 import re
 import warnings
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import ctx_core
 import langchain_ctx
@@ -28,7 +29,7 @@ class Parser(SreOpParser):
         return self.from_SUBPATTERN((None, 0, 0, args))
 
 
-def patterns_in(value: object, depth: int = 0) -> Iterator[re.Pattern]:
+def patterns_in(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
     if isinstance(value, re.Pattern):
         yield value
     elif depth < 4 and isinstance(value, Mapping):
@@ -39,7 +40,7 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[re.Pattern]:
             yield from patterns_in(part, depth + 1)
 
 
-def module_patterns() -> dict[str, re.Pattern]:
+def module_patterns() -> dict[str, re.Pattern[Any]]:
     found = {}
     for package in PACKAGES:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -51,7 +52,7 @@ def module_patterns() -> dict[str, re.Pattern]:
     return found
 
 
-def repeats_that_multiply(pattern: re.Pattern) -> list[str]:
+def repeats_that_multiply(pattern: re.Pattern[Any]) -> list[str]:
     """Return texts on which the pattern tries more than the square of their length."""
     text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     return [found.example() for found in find(Parser().parse_sre(text, pattern.flags))]
